@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Detector: the interface of the offline engines. Events go in by the batch
+// (one virtual call for thousands of events), findings come out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "model/event.h"
+#include "model/finding.h"
+
+namespace deadheat {
+
+// How often a rule or an operation was applied; `name` is the rule's name in
+// the paper where it has one ("read same epoch").
+struct Counter {
+  std::string_view name;
+  std::uint64_t value = 0;
+};
+
+// C++20 cuts a release sequence at any store that is not an RMW; C++11-17 let
+// relaxed stores of the releasing thread continue it.
+enum class ReleaseSequences : std::uint8_t { kCpp11, kCpp20 };
+
+struct DetectorOptions {
+  ReleaseSequences release_sequences = ReleaseSequences::kCpp11;
+};
+
+class Detector {
+ public:
+  Detector() = default;
+  Detector(const Detector&) = delete;
+  Detector& operator=(const Detector&) = delete;
+  virtual ~Detector() = default;
+
+  virtual void process(std::span<const Event> events) = 0;
+
+  // Distinct findings so far, in the order of their first occurrence.
+  [[nodiscard]] virtual const std::vector<Finding>& findings() const = 0;
+
+  // Bytes found racy so far, as sorted disjoint ranges [begin, end).
+  struct Range {
+    Address begin = 0;
+    Address end = 0;
+    friend bool operator==(const Range&, const Range&) = default;
+  };
+  [[nodiscard]] virtual std::vector<Range> racy_bytes() const = 0;
+
+  [[nodiscard]] virtual std::vector<Counter> counters() const = 0;
+};
+
+enum class DetectorKind : std::uint8_t { kFastTrack, kDjit, kReference };
+
+std::unique_ptr<Detector> make_detector(DetectorKind kind, const DetectorOptions& options = {});
+
+}  // namespace deadheat

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding: the one vocabulary between every detector and every report. A data
+// race is a pair of accesses to the same bytes by two threads, at least one of
+// them a write and at least one of them not atomic, that nothing orders.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/event.h"
+#include "model/identity.h"
+
+namespace deadheat {
+
+// What an access did to its bytes. Free counts as a write.
+enum class AccessKind : std::uint8_t { kRead, kWrite, kAtomicRead, kAtomicWrite, kFree };
+
+[[nodiscard]] constexpr bool is_write(AccessKind kind) {
+  return kind == AccessKind::kWrite || kind == AccessKind::kAtomicWrite || kind == AccessKind::kFree;
+}
+[[nodiscard]] constexpr bool is_atomic(AccessKind kind) {
+  return kind == AccessKind::kAtomicRead || kind == AccessKind::kAtomicWrite;
+}
+// Two accesses to the same bytes by different threads need an order exactly
+// when this holds. The one definition of "conflict"; every rule follows it.
+[[nodiscard]] constexpr bool conflict(AccessKind one, AccessKind other) {
+  return (is_write(one) || is_write(other)) && !(is_atomic(one) && is_atomic(other));
+}
+
+// The pair in the order in which it was observed: earlier first.
+enum class RaceKind : std::uint8_t { kWriteWrite, kReadWrite, kWriteRead, kUseFree, kAtomicPlain };
+
+// A free on either side decides first, then an atomic, then the directions.
+[[nodiscard]] constexpr RaceKind race_kind(AccessKind earlier, AccessKind later) {
+  if (earlier == AccessKind::kFree || later == AccessKind::kFree) return RaceKind::kUseFree;
+  if (is_atomic(earlier) || is_atomic(later)) return RaceKind::kAtomicPlain;
+  if (!is_write(earlier)) return RaceKind::kReadWrite;
+  return is_write(later) ? RaceKind::kWriteWrite : RaceKind::kWriteRead;
+}
+
+struct HeldLock {
+  SyncId lock{};
+  LockMode mode = LockMode::kExclusive;
+  friend bool operator==(const HeldLock&, const HeldLock&) = default;
+};
+
+// One side of a race.
+struct RacingAccess {
+  ThreadId thread{};
+  std::uint64_t clock = 0;  // the thread's own clock at the access: epoch clock@thread
+  AccessKind kind = AccessKind::kRead;
+  std::uint64_t size = 0;  // in bytes; 0 when the history did not keep it
+  SiteId site = SiteId::kUnknown;
+  std::vector<SiteId> stack;    // call sites of the open calls, outermost first
+  std::vector<HeldLock> locks;  // in the order of acquisition
+};
+
+struct Finding {
+  RaceKind kind = RaceKind::kWriteWrite;
+  RacingAccess earlier;
+  RacingAccess later;
+  // The bytes that both touched, as found at the first occurrence.
+  Address address = 0;
+  std::uint64_t size = 0;
+  // Position of the later access in the stream, counted from 0.
+  std::uint64_t event_index = 0;
+  // How often the same pair (kinds and sites) was found, this one included.
+  std::uint64_t occurrences = 1;
+};
+
+}  // namespace deadheat
