@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/sync_clock.h"
 #include "model/event.h"
 #include "model/finding.h"
 
@@ -20,10 +21,6 @@ struct Counter {
   std::string_view name;
   std::uint64_t value = 0;
 };
-
-// C++20 cuts a release sequence at any store that is not an RMW; C++11-17 let
-// relaxed stores of the releasing thread continue it.
-enum class ReleaseSequences : std::uint8_t { kCpp11, kCpp20 };
 
 struct DetectorOptions {
   ReleaseSequences release_sequences = ReleaseSequences::kCpp11;

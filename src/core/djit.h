@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Djit+ (GENERIC in the PACER paper, Algorithms 5 and 6): the cells of the
+// detector that FastTrack improves upon.
+//
+// Every variable keeps, per kind of access, the last access of every thread,
+// and nothing is ever replaced by anything but a newer access of the same
+// thread. Checks are O(threads). The one shortcut is Djit+'s own: an access
+// that repeats its thread's access of the same kind in the same epoch adds
+// nothing. Kept as a baseline and as a second opinion.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/access_record.h"
+#include "core/access_rules.h"
+#include "core/record_sets.h"
+
+namespace deadheat {
+
+class Djit {
+ public:
+  struct Cell {
+    std::uint32_t sets[4] = {};  // by AccessKind of the history; numbers into sets_
+  };
+
+  template <AccessKind kKind, ClockView View, class OnRace>
+  RuleStep apply(const View& self, Cell& cell, const AccessRecord& now, OnRace&& on_race) {
+    constexpr AccessKind kOwn = history_of(kKind);
+    std::uint32_t& own = cell.sets[raw(kOwn)];
+    if (kKind != AccessKind::kFree && own != 0 && sets_.contains(own, self.epoch())) return RuleStep::kSameEpoch;
+    rules::any_history([&]<AccessKind kHistory>() {
+      const std::uint32_t number = cell.sets[raw(kHistory)];
+      if constexpr (conflict(kHistory, kOwn)) {
+        if (number != 0) check<kHistory>(self, sets_[number], on_race);
+      }
+      return false;
+    });
+    if (own == 0) own = sets_.make();
+    sets_.put(own, now);
+    return RuleStep::kShared;
+  }
+
+  Cell copy(const Cell& cell) {
+    Cell twin;
+    for (int kind = 0; kind < 4; ++kind) twin.sets[kind] = sets_.copy(cell.sets[kind]);
+    return twin;
+  }
+  void release(Cell& cell) {
+    for (std::uint32_t& set : cell.sets) {
+      sets_.release(set);
+      set = 0;
+    }
+  }
+  [[nodiscard]] static bool interchangeable(const Cell& /*one*/, const Cell& /*other*/) { return false; }
+  Cell cell_after_free(const AccessRecord& record) {
+    Cell cell;
+    cell.sets[raw(AccessKind::kWrite)] = sets_.make();
+    sets_.put(cell.sets[raw(AccessKind::kWrite)], record);
+    return cell;
+  }
+
+ private:
+  // The set seen as a history that can tell its concurrent members.
+  struct Members {
+    const RecordSets::Set& set;
+    template <ClockView View, class Visit>
+    void for_each_concurrent(const View& view, Visit&& visit) const {
+      for (const AccessRecord& record : set) {
+        if (!happened_before(record.epoch(), view)) visit(record);
+      }
+    }
+  };
+
+  template <AccessKind kHistory, ClockView View, class OnRace>
+  static void check(const View& self, const RecordSets::Set& set, OnRace&& on_race) {
+    Members members{set};
+    for (const AccessRecord& record : set) {
+      if (happened_before(record.epoch(), self)) continue;
+      on_race.template operator()<kHistory>(members);
+      return;
+    }
+  }
+
+  RecordSets sets_;
+};
+
+}  // namespace deadheat

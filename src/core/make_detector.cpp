@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/detector.h"
+#include "core/detector_engine.h"
+#include "core/djit.h"
+#include "core/fasttrack.h"
+#include "core/reference_detector.h"
+
+namespace deadheat {
+
+std::unique_ptr<Detector> make_detector(DetectorKind kind, const DetectorOptions& options) {
+  switch (kind) {
+    case DetectorKind::kFastTrack:
+      return std::make_unique<DetectorEngine<FastTrack>>(options);
+    case DetectorKind::kDjit:
+      return std::make_unique<DetectorEngine<Djit>>(options);
+    case DetectorKind::kReference:
+      return std::make_unique<ReferenceDetector>(options);
+  }
+  DEADHEAT_CHECK(false);
+}
+
+}  // namespace deadheat

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/race_collector.h"
+
+#include <bit>
+
+namespace deadheat {
+
+namespace {
+
+// Calls visit(first, last) for each run of neighbouring touched bytes.
+template <class Visit>
+void for_each_run(const Touched& touched, Visit&& visit) {
+  if (touched.mask == 0xff) return visit(touched.base, touched.base + (touched.length - 1));
+  unsigned mask = touched.mask;
+  Address at = touched.base;
+  while (mask != 0) {
+    const int gap = std::countr_zero(mask);
+    const int run = std::countr_one(mask >> gap);
+    visit(at + gap, at + gap + run - 1);
+    mask >>= gap + run;
+    at += gap + run;
+  }
+}
+
+}  // namespace
+
+void RaceCollector::add(const RawAccess& earlier, const RawAccess& later, std::uint64_t later_size,
+                        const Touched& touched, std::uint64_t event_index) {
+  for_each_run(touched, [&](Address first, Address last) {
+    if (benign_.empty()) return add_range(earlier, later, later_size, first, last, event_index);
+    // What the benign ranges leave over.
+    Address at = first;
+    bool covered_to_the_end = false;
+    benign_.for_each(first, last, [&](Address from, Address to, Present) {
+      if (at < from) add_range(earlier, later, later_size, at, from - 1, event_index);
+      covered_to_the_end = to == last;
+      at = to + 1;
+    });
+    if (!covered_to_the_end) add_range(earlier, later, later_size, at, last, event_index);
+  });
+}
+
+void RaceCollector::add_range(const RawAccess& earlier, const RawAccess& later, std::uint64_t later_size, Address first,
+                              Address last, std::uint64_t event_index) {
+  if (!racy_.covers(first, last)) racy_.assign(first, last, Present{});
+
+  Key key;
+  key.kinds = (std::uint64_t{raw(earlier.kind)} << 8U) | raw(later.kind);
+  key.sites = (std::uint64_t{raw(earlier.record.site())} << 32U) | raw(later.record.site());
+  const bool has_sites = earlier.record.site() != SiteId::kUnknown && later.record.site() != SiteId::kUnknown;
+  if (!has_sites) key.address = first;
+
+  const auto [at, is_new] = numbers_.try_emplace(key, findings_.size());
+  if (is_new) {
+    Finding finding;
+    finding.kind = race_kind(earlier.kind, later.kind);
+    finding.earlier = describe(earlier, earlier.record.size());
+    finding.later = describe(later, later_size);
+    finding.address = first;
+    finding.size = last - first + 1;
+    finding.event_index = event_index;
+    findings_.push_back(std::move(finding));
+    last_event_.push_back(event_index);
+    return;
+  }
+  Finding& finding = findings_[at->second];
+  if (last_event_[at->second] != event_index) {
+    ++finding.occurrences;
+    last_event_[at->second] = event_index;
+  } else if (finding.event_index == event_index && finding.address + finding.size == first) {
+    finding.size = last - finding.address + 1;  // the same race, continued in the next word
+  }
+}
+
+RacingAccess RaceCollector::describe(const RawAccess& access, std::uint64_t size) const {
+  RacingAccess result;
+  result.thread = access.thread;
+  result.clock = access.record.epoch().clock();
+  result.kind = access.kind;
+  result.size = size;
+  result.site = access.record.site();
+  result.stack = situations_.stack(access.record.situation());
+  result.locks = situations_.locks(access.record.situation());
+  return result;
+}
+
+void RaceCollector::mark_benign(Address address, std::uint64_t size) {
+  if (size != 0) benign_.assign(address, address + (size - 1), Present{});
+}
+
+void RaceCollector::forget_benign(Address address, std::uint64_t size) {
+  if (size != 0 && !benign_.empty()) benign_.erase(address, address + (size - 1));
+}
+
+std::vector<Detector::Range> RaceCollector::racy_bytes() const {
+  std::vector<Detector::Range> result;
+  racy_.for_each(0, ~Address{0},
+                 [&](Address first, Address last, Present) { result.push_back(Detector::Range{first, last + 1}); });
+  return result;
+}
+
+}  // namespace deadheat

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// RaceCollector: turns the races that rules find into findings.
+//
+// A racy loop races millions of times at the same two lines. A finding is made
+// for the first occurrence of each pair of (kind, site) and kind, site; later
+// occurrences are counted. Where a site is unknown the address stands in for
+// it. Memory grows with distinct pairs and with racy bytes.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "core/access_record.h"
+#include "core/byte_shadow.h"
+#include "core/detector.h"
+#include "core/range_map.h"
+#include "core/situation.h"
+#include "model/finding.h"
+
+namespace deadheat {
+
+// One side of a race before words are made of it.
+struct RawAccess {
+  AccessKind kind = AccessKind::kRead;
+  ThreadId thread{};
+  AccessRecord record;
+};
+
+class RaceCollector {
+ public:
+  explicit RaceCollector(const SituationTable& situations) : situations_(situations) {}
+
+  // The two accesses race on the touched bytes. event_index is the later one's.
+  void add(const RawAccess& earlier, const RawAccess& later, std::uint64_t later_size, const Touched& touched,
+           std::uint64_t event_index);
+
+  // Races on these bytes are not reported, until they are new memory.
+  void mark_benign(Address address, std::uint64_t size);
+  void forget_benign(Address address, std::uint64_t size);
+
+  [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }
+  [[nodiscard]] std::vector<Detector::Range> racy_bytes() const;
+
+ private:
+  struct Key {
+    std::uint64_t kinds = 0;
+    std::uint64_t sites = 0;
+    Address address = 0;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const { return spread(key.kinds ^ spread(key.sites ^ spread(key.address))); }
+  };
+
+  void add_range(const RawAccess& earlier, const RawAccess& later, std::uint64_t later_size, Address first,
+                 Address last, std::uint64_t event_index);
+  [[nodiscard]] RacingAccess describe(const RawAccess& access, std::uint64_t size) const;
+
+  const SituationTable& situations_;
+  std::vector<Finding> findings_;
+  std::unordered_map<Key, std::size_t, KeyHash> numbers_;  // index into findings_
+  std::vector<std::uint64_t> last_event_;                  // by index: the newest event counted
+  RangeSet racy_;
+  RangeSet benign_;
+};
+
+}  // namespace deadheat

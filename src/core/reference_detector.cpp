@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/reference_detector.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace deadheat {
+
+namespace {
+
+std::optional<AccessKind> access_kind(EventKind kind) {
+  switch (kind) {
+    case EventKind::kRead:
+      return AccessKind::kRead;
+    case EventKind::kWrite:
+      return AccessKind::kWrite;
+    case EventKind::kAtomicLoad:
+      return AccessKind::kAtomicRead;
+    case EventKind::kAtomicStore:
+    case EventKind::kAtomicRmw:
+      return AccessKind::kAtomicWrite;
+    case EventKind::kFree:
+      return AccessKind::kFree;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+void ReferenceDetector::process(std::span<const Event> events) {
+  for (const Event& event : events) {
+    step(event);
+    ++event_index_;
+  }
+}
+
+void ReferenceDetector::step(const Event& event) {
+  Thread& self = threads_[event.thread];
+  track(self, event);
+  const bool synchronises = !self.ignore.ignores_sync() || is_thread_event(event.kind);
+  // A plain access acquires nothing, so it may stand for one whose
+  // synchronisation is ignored.
+  const ReferenceOrder::Clock& seen =
+      order_.before(synchronises ? event : events::plain(EventKind::kSamplingBegin, event.thread));
+  if (const std::optional<AccessKind> kind = access_kind(event.kind)) {
+    if (!self.ignore.ignores(*kind)) access(self, event, *kind, seen);
+  }
+  if (synchronises) order_.after(event);
+  if (event.kind == EventKind::kAlloc) forget(event.address(), event.size());
+  if (event.kind == EventKind::kBenignRange) {
+    for (std::uint64_t offset = 0; offset < event.size(); ++offset) benign_.insert(event.address() + offset);
+  }
+}
+
+void ReferenceDetector::track(Thread& self, const Event& event) {
+  switch (event.kind) {
+    case EventKind::kFunctionEnter:
+      return self.calls.push_back(event.site);
+    case EventKind::kFunctionExit:
+      if (!self.calls.empty()) self.calls.pop_back();
+      return;
+    case EventKind::kIgnoreBegin:
+      return self.ignore.begin(event.ignored());
+    case EventKind::kIgnoreEnd:
+      return self.ignore.end(event.ignored());
+    case EventKind::kLockAcquire:
+      if (event.is_outermost()) self.locks.push_back(HeldLock{event.sync(), event.lock_mode()});
+      return;
+    case EventKind::kLockRelease:
+      if (event.is_outermost()) std::erase(self.locks, HeldLock{event.sync(), event.lock_mode()});
+      return;
+    case EventKind::kCondWaitBegin:
+      std::erase(self.locks, HeldLock{event.mutex(), LockMode::kExclusive});
+      return;
+    case EventKind::kCondWaitEnd:
+      return self.locks.push_back(HeldLock{event.mutex(), LockMode::kExclusive});
+    default:
+      return;
+  }
+}
+
+void ReferenceDetector::access(const Thread& self, const Event& event, AccessKind kind,
+                               const ReferenceOrder::Clock& seen) {
+  RacingAccess now;
+  now.thread = event.thread;
+  now.clock = seen.at(event.thread);
+  now.kind = kind;
+  now.size = event.size();
+  now.site = event.site;
+  now.stack = self.calls;
+  now.locks = self.locks;
+  const auto shared = std::make_shared<const RacingAccess>(std::move(now));
+
+  for (std::uint64_t offset = 0; offset < event.size(); ++offset) {
+    const Address byte = event.address() + offset;
+    ByteHistory& history = bytes_[byte];
+    ++byte_checks_;
+    for (const auto& [who, past] : history) {
+      if (who.first == event.thread || !conflict(past->kind, kind)) continue;
+      const auto known = seen.find(who.first);
+      if (known == seen.end() || known->second < past->clock) report(*past, *shared, byte);
+    }
+    history[Who{event.thread, kind}] = shared;
+  }
+}
+
+void ReferenceDetector::report(const RacingAccess& earlier, const RacingAccess& later, Address byte) {
+  if (benign_.contains(byte)) return;
+  racy_.insert(byte);
+  const bool has_sites = earlier.site != SiteId::kUnknown && later.site != SiteId::kUnknown;
+  const Pair pair{earlier.kind, earlier.site, later.kind, later.site, has_sites ? 0 : byte};
+  const auto [at, is_new] = numbers_.try_emplace(pair, findings_.size());
+  if (is_new) {
+    findings_.push_back(Finding{race_kind(earlier.kind, later.kind), earlier, later, byte, 1, event_index_, 1});
+    last_event_.push_back(event_index_);
+    return;
+  }
+  Finding& finding = findings_[at->second];
+  if (last_event_[at->second] != event_index_) {
+    ++finding.occurrences;
+    last_event_[at->second] = event_index_;
+  } else if (finding.event_index == event_index_ && finding.address + finding.size == byte) {
+    ++finding.size;
+  }
+}
+
+void ReferenceDetector::forget(Address address, std::uint64_t size) {
+  if (size == 0) return;
+  const auto erase_from = [&](auto& container) {
+    auto begin = container.lower_bound(address);
+    auto end = address + (size - 1) < address ? container.end() : container.upper_bound(address + (size - 1));
+    container.erase(begin, end);
+  };
+  erase_from(bytes_);
+  erase_from(benign_);
+  order_.forget_atomics(address, size);
+}
+
+std::vector<Detector::Range> ReferenceDetector::racy_bytes() const {
+  std::vector<Range> result;
+  for (const Address byte : racy_) {
+    if (!result.empty() && result.back().end == byte) {
+      ++result.back().end;
+    } else {
+      result.push_back(Range{byte, byte + 1});
+    }
+  }
+  return result;
+}
+
+}  // namespace deadheat

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// ReferenceDetector: the oracle. For every byte, the last access of every thread
+// and kind; an access races with each recorded one of a conflicting kind that
+// its thread does not know of. Full read and write vectors, maps, no rule of
+// access_rules.h: what it says is what "data race" means, and every other
+// detector is tested against it.
+//
+// Cost: a few map operations per byte accessed. For tests and for small traces.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "core/detector.h"
+#include "core/ignore_state.h"
+#include "core/reference_order.h"
+#include "model/event.h"
+#include "model/finding.h"
+
+namespace deadheat {
+
+class ReferenceDetector final : public Detector {
+ public:
+  explicit ReferenceDetector(const DetectorOptions& options) : order_(options.release_sequences) {}
+
+  void process(std::span<const Event> events) override;
+  [[nodiscard]] const std::vector<Finding>& findings() const override { return findings_; }
+  [[nodiscard]] std::vector<Range> racy_bytes() const override;
+  [[nodiscard]] std::vector<Counter> counters() const override { return {{"byte checks", byte_checks_}}; }
+
+ private:
+  struct Thread {
+    std::vector<SiteId> calls;
+    std::vector<HeldLock> locks;
+    IgnoreState ignore;
+  };
+  using Who = std::pair<ThreadId, AccessKind>;
+  using ByteHistory = std::map<Who, std::shared_ptr<const RacingAccess>>;
+  using Pair = std::tuple<AccessKind, SiteId, AccessKind, SiteId, Address>;
+
+  void step(const Event& event);
+  void track(Thread& self, const Event& event);
+  void access(const Thread& self, const Event& event, AccessKind kind, const ReferenceOrder::Clock& seen);
+  void report(const RacingAccess& earlier, const RacingAccess& later, Address byte);
+  void forget(Address address, std::uint64_t size);
+
+  ReferenceOrder order_;
+  std::map<ThreadId, Thread> threads_;
+  std::map<Address, ByteHistory> bytes_;
+  std::set<Address> benign_;
+  std::set<Address> racy_;
+  std::vector<Finding> findings_;
+  std::map<Pair, std::size_t> numbers_;    // index into findings_
+  std::vector<std::uint64_t> last_event_;  // by index: the newest event counted
+  std::uint64_t event_index_ = 0;
+  std::uint64_t byte_checks_ = 0;
+};
+
+}  // namespace deadheat
