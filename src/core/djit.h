@@ -28,16 +28,16 @@ class Djit {
   RuleStep apply(const View& self, Cell& cell, const AccessRecord& now, OnRace&& on_race) {
     constexpr AccessKind kOwn = history_of(kKind);
     std::uint32_t& own = cell.sets[raw(kOwn)];
-    if (kKind != AccessKind::kFree && own != 0 && sets_.contains(own, self.epoch())) return RuleStep::kSameEpoch;
+    if (kKind != AccessKind::kFree && own != 0 && sets_[own].contains(self.epoch())) return RuleStep::kSameEpoch;
     rules::any_history([&]<AccessKind kHistory>() {
       const std::uint32_t number = cell.sets[raw(kHistory)];
       if constexpr (conflict(kHistory, kOwn)) {
-        if (number != 0) check<kHistory>(self, sets_[number], on_race);
+        if (number != 0 && !is_before(sets_[number], self)) on_race.template operator()<kHistory>(sets_[number]);
       }
       return false;
     });
     if (own == 0) own = sets_.make();
-    sets_.put(own, now);
+    sets_[own].put(now);
     return RuleStep::kShared;
   }
 
@@ -56,30 +56,14 @@ class Djit {
   Cell cell_after_free(const AccessRecord& record) {
     Cell cell;
     cell.sets[raw(AccessKind::kWrite)] = sets_.make();
-    sets_.put(cell.sets[raw(AccessKind::kWrite)], record);
+    sets_[cell.sets[raw(AccessKind::kWrite)]].put(record);
     return cell;
   }
 
  private:
-  // The set seen as a history that can tell its concurrent members.
-  struct Members {
-    const RecordSets::Set& set;
-    template <ClockView View, class Visit>
-    void for_each_concurrent(const View& view, Visit&& visit) const {
-      for (const AccessRecord& record : set) {
-        if (!happened_before(record.epoch(), view)) visit(record);
-      }
-    }
-  };
-
-  template <AccessKind kHistory, ClockView View, class OnRace>
-  static void check(const View& self, const RecordSets::Set& set, OnRace&& on_race) {
-    Members members{set};
-    for (const AccessRecord& record : set) {
-      if (happened_before(record.epoch(), self)) continue;
-      on_race.template operator()<kHistory>(members);
-      return;
-    }
+  template <ClockView View>
+  static bool is_before(const RecordSet& set, const View& view) {
+    return set.all_of([&](const AccessRecord& record) { return happened_before(record.epoch(), view); });
   }
 
   RecordSets sets_;

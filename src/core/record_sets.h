@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // RecordSets: pools of the sets that some histories need, addressed by number so
 // that a cell spends four bytes on "maybe a set". A set has at most one record
-// per slot, sorted by slot: a later record of a slot replaces the earlier one,
-// which it subsumes. Number 0 is "no set".
+// per slot: a later record of a slot replaces the earlier one, which it
+// subsumes. Number 0 is "no set".
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/growable_array.h"
@@ -15,12 +16,68 @@
 
 namespace deadheat {
 
+// Open addressing by the low bits of the slot: slots are small dense numbers,
+// so a set that many threads share is nearly an array indexed by slot.
+class RecordSet {
+ public:
+  void put(const AccessRecord& record) {
+    if ((count_ + 1) * 5 / 4 >= table_.size()) grow();  // keeps a fifth empty
+    AccessRecord& at = position(record.epoch().slot());
+    if (at.epoch().is_empty()) ++count_;
+    at = record;
+  }
+  [[nodiscard]] bool contains(Epoch epoch) const { return position(epoch.slot()).epoch() == epoch; }
+  [[nodiscard]] std::uint32_t size() const { return count_; }
+
+  // Whether predicate(record) holds for all records.
+  template <class Predicate>
+  [[nodiscard]] bool all_of(Predicate&& predicate) const {
+    return std::all_of(table_.begin(), table_.end(),
+                       [&](const AccessRecord& record) { return record.epoch().is_empty() || predicate(record); });
+  }
+  // Calls visit(record) for the records that do not happen before the view.
+  template <ClockView View, class Visit>
+  void for_each_concurrent(const View& view, Visit&& visit) const {
+    for (const AccessRecord& record : table_) {
+      if (!happened_before(record.epoch(), view)) visit(record);
+    }
+  }
+  // Forgets the records and gives the memory back.
+  void reset() {
+    table_.reset();
+    count_ = 0;
+  }
+
+ private:
+  // The record of the slot, or the empty place where it belongs. The table is
+  // never full.
+  [[nodiscard]] const AccessRecord& position(ThreadSlot slot) const {
+    const std::uint32_t mask = table_.size() - 1;
+    std::uint32_t at = raw(slot) & mask;
+    while (!table_[at].epoch().is_empty() && table_[at].epoch().slot() != slot) at = (at + 1) & mask;
+    return table_[at];
+  }
+  [[nodiscard]] AccessRecord& position(ThreadSlot slot) {
+    return const_cast<AccessRecord&>(std::as_const(*this).position(slot));
+  }
+  void grow() {
+    GrowableArray<AccessRecord> old = std::move(table_);
+    table_ = GrowableArray<AccessRecord>{};
+    table_.resize(old.empty() ? 4 : old.size() * 2);
+    for (const AccessRecord& record : old) {
+      if (!record.epoch().is_empty()) position(record.epoch().slot()) = record;
+    }
+  }
+
+  GrowableArray<AccessRecord> table_;  // a power of two, once something is in it
+  std::uint32_t count_ = 0;
+};
+
 class RecordSets {
  public:
-  using Set = GrowableArray<AccessRecord>;
-
   RecordSets() : sets_(1) {}
 
+  // An empty set; put() something before asking it anything.
   std::uint32_t make() {
     if (free_.empty()) {
       sets_.emplace_back();
@@ -42,31 +99,10 @@ class RecordSets {
     free_.push_back(number);
   }
 
-  [[nodiscard]] const Set& operator[](std::uint32_t number) const { return sets_[number]; }
-
-  void put(std::uint32_t number, const AccessRecord& record) {
-    Set& set = sets_[number];
-    const AccessRecord* at = position(set, record.epoch().slot());
-    if (at != set.end() && at->epoch().slot() == record.epoch().slot()) {
-      set[static_cast<std::uint32_t>(at - set.begin())] = record;
-    } else {
-      set.insert(static_cast<std::uint32_t>(at - set.begin()), record);
-    }
-  }
-  [[nodiscard]] bool contains(std::uint32_t number, Epoch epoch) const {
-    const Set& set = sets_[number];
-    const AccessRecord* at = position(set, epoch.slot());
-    return at != set.end() && at->epoch() == epoch;
-  }
+  [[nodiscard]] RecordSet& operator[](std::uint32_t number) { return sets_[number]; }
 
  private:
-  static const AccessRecord* position(const Set& set, ThreadSlot slot) {
-    return std::lower_bound(set.begin(), set.end(), slot, [](const AccessRecord& record, ThreadSlot wanted) {
-      return record.epoch().slot() < wanted;
-    });
-  }
-
-  std::vector<Set> sets_;
+  std::vector<RecordSet> sets_;
   std::vector<std::uint32_t> free_;
 };
 
@@ -79,24 +115,18 @@ class SingleOrSet {
   [[nodiscard]] bool is_empty() const { return set_ == 0 && single_.epoch().is_empty(); }
   [[nodiscard]] bool is_shared() const { return set_ != 0; }
   [[nodiscard]] bool contains(Epoch epoch) const {
-    return set_ == 0 ? single_.epoch() == epoch : sets_.contains(set_, epoch);
+    return set_ == 0 ? single_.epoch() == epoch : sets_[set_].contains(epoch);
   }
   template <ClockView View>
   [[nodiscard]] bool is_before(const View& view) const {
     if (set_ == 0) return happened_before(single_.epoch(), view);
-    return std::all_of(sets_[set_].begin(), sets_[set_].end(),
-                       [&](const AccessRecord& record) { return happened_before(record.epoch(), view); });
+    return sets_[set_].all_of([&](const AccessRecord& record) { return happened_before(record.epoch(), view); });
   }
   // Calls visit(record) for the records that do not happen before the view.
   template <ClockView View, class Visit>
   void for_each_concurrent(const View& view, Visit&& visit) const {
-    if (set_ == 0) {
-      if (!happened_before(single_.epoch(), view)) visit(single_);
-      return;
-    }
-    for (const AccessRecord& record : sets_[set_]) {
-      if (!happened_before(record.epoch(), view)) visit(record);
-    }
+    if (set_ != 0) return sets_[set_].for_each_concurrent(view, visit);
+    if (!happened_before(single_.epoch(), view)) visit(single_);
   }
   void replace(const AccessRecord& record) {
     clear();
@@ -105,10 +135,10 @@ class SingleOrSet {
   void add(const AccessRecord& record) {
     if (set_ == 0) {
       set_ = sets_.make();
-      if (!single_.epoch().is_empty()) sets_.put(set_, single_);
+      if (!single_.epoch().is_empty()) sets_[set_].put(single_);
       single_ = AccessRecord{};
     }
-    sets_.put(set_, record);
+    sets_[set_].put(record);
   }
   void clear() {
     if (set_ != 0) {
