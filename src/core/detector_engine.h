@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "base/paged_table.h"
 #include "core/access_rules.h"
 #include "core/byte_shadow.h"
 #include "core/detector.h"
@@ -94,8 +95,6 @@ class DetectorEngine final : public Detector {
   }
 
   ThreadState& thread(ThreadId id) {
-    if (raw(id) >= threads_.size()) [[unlikely]]
-      threads_.resize(raw(id) + 1);
     ThreadState& state = threads_[raw(id)];
     if (state.clock == nullptr) [[unlikely]]
       state.clock = &order_.thread(id);
@@ -152,10 +151,19 @@ class DetectorEngine final : public Detector {
       case EventKind::kCondWaitEnd:
         situations_.acquire(self.trail, event.mutex(), LockMode::kExclusive);
         break;
+      case EventKind::kThreadExit:
+        release_held_locks(self, event);
+        break;
       default:
         break;
     }
     if (!self.ignore.ignores_sync() || is_thread_event(event.kind)) order_.apply(*self.clock, event);
+  }
+
+  void release_held_locks(ThreadState& self, const Event& exit) {
+    for (const HeldLock& held : situations_.locks(situations_.of(self.trail))) {
+      synchronise(self, events::at(events::release(exit.thread, held.lock, held.mode), exit.site));
+    }
   }
 
   template <AccessKind kKind>
@@ -182,7 +190,7 @@ class DetectorEngine final : public Detector {
   SituationTable situations_;
   RaceCollector collector_;
   RuleCounters rules_;
-  std::vector<ThreadState> threads_;  // by ThreadId
+  PagedTable<ThreadState> threads_;  // by ThreadId
   std::uint64_t event_index_ = 0;
 };
 

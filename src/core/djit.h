@@ -4,9 +4,9 @@
 //
 // Every variable keeps, per kind of access, the last access of every thread,
 // and nothing is ever replaced by anything but a newer access of the same
-// thread. Checks are O(threads). The one shortcut is Djit+'s own: an access
-// that repeats its thread's access of the same kind in the same epoch adds
-// nothing. Kept as a baseline and as a second opinion.
+// thread (and a free of memory that nobody has touched, by a newer free). Checks are O(threads). The one shortcut is
+// Djit+'s own: an access that repeats its thread's access of the same kind in the same epoch adds nothing. Kept as a
+// baseline and as a second opinion.
 #pragma once
 
 #include <cstdint>

@@ -18,9 +18,9 @@ void HappensBefore::apply(ThreadClock& self, const Event& event) {
     case EventKind::kCondWaitEnd:
       return locks_[raw(event.mutex())].acquire(self, LockMode::kExclusive);
     case EventKind::kBarrierArrive:
-      return barriers_[event.object].arrive(self, event.phase());
+      return barriers_.arrive(self, event.sync(), event.phase());
     case EventKind::kBarrierLeave:
-      return barriers_[event.object].leave(self, event.phase());
+      return barriers_.leave(self, event.sync(), event.phase());
     case EventKind::kSemaphorePost:
       return self.release(semaphores_[event.object]);
     case EventKind::kSemaphoreWait:
@@ -37,7 +37,7 @@ void HappensBefore::apply(ThreadClock& self, const Event& event) {
       return self.fence(event.order());
     case EventKind::kSyncDestroy:
       locks_.erase(event.object);
-      barriers_.erase(event.object);
+      barriers_.destroy(event.sync());
       semaphores_.erase(event.object);
       onces_.erase(event.object);
       return;
@@ -89,18 +89,15 @@ ThreadId HappensBefore::owner(Epoch epoch) const {
 ThreadClock& HappensBefore::make_root(ThreadId id) { return start(id, fresh_slot(), VectorClock{}); }
 
 ThreadClock& HappensBefore::start(ThreadId id, ThreadSlot slot, const VectorClock& inherited) {
-  if (raw(id) >= threads_.size()) {
-    threads_.resize(raw(id) + 1);
-    retired_.resize(raw(id) + 1);
-  }
-  threads_[raw(id)] = std::make_unique<ThreadClock>(id, slot, inherited);
-  owners_[raw(slot)].push_back(Tenure{threads_[raw(id)]->epoch().clock(), id});
-  return *threads_[raw(id)];
+  std::unique_ptr<ThreadClock>& thread = threads_[raw(id)];
+  thread = std::make_unique<ThreadClock>(id, slot, inherited);
+  owners_[raw(slot)].push_back(Tenure{thread->epoch().clock(), id});
+  return *thread;
 }
 
 void HappensBefore::fork(ThreadClock& self, ThreadId child) {
-  if (raw(child) < threads_.size() && threads_[raw(child)] != nullptr) {
-    threads_[raw(child)]->acquire(self.seen());  // it was taken for a root before
+  if (const std::unique_ptr<ThreadClock>& known = threads_[raw(child)]; known != nullptr) {
+    known->acquire(self.seen());  // it was taken for a root before
   } else {
     start(child, slot_for_child_of(self), self.seen());
   }

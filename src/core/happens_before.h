@@ -23,6 +23,8 @@
 #include <vector>
 
 #include "base/flat_map.h"
+#include "base/paged_table.h"
+#include "core/barrier_clocks.h"
 #include "core/sync_clock.h"
 #include "model/event.h"
 
@@ -35,8 +37,8 @@ class HappensBefore {
   // The thread's clocks; a root is made for a thread not seen before. The
   // reference stays valid.
   ThreadClock& thread(ThreadId id) {
-    if (raw(id) < threads_.size() && threads_[raw(id)] != nullptr) return *threads_[raw(id)];
-    return make_root(id);
+    const std::unique_ptr<ThreadClock>& known = threads_[raw(id)];
+    return known != nullptr ? *known : make_root(id);
   }
 
   // Everything but memory accesses: locks, waits, barriers, semaphores, once,
@@ -77,13 +79,13 @@ class HappensBefore {
   ThreadSlot fresh_slot();
 
   ReleaseSequences release_sequences_;
-  std::vector<std::unique_ptr<ThreadClock>> threads_;  // by ThreadId
-  std::vector<std::uint8_t> retired_;                  // by ThreadId
-  std::vector<std::vector<Tenure>> owners_;            // by ThreadSlot, rising clocks
-  std::vector<Epoch> ended_;                           // last epochs of slots that may be continued
+  PagedTable<std::unique_ptr<ThreadClock>> threads_;  // by ThreadId
+  PagedTable<std::uint8_t> retired_;                  // by ThreadId
+  std::vector<std::vector<Tenure>> owners_;           // by ThreadSlot, rising clocks
+  std::vector<Epoch> ended_;                          // last epochs of slots that may be continued
 
   FlatMap<LockClock> locks_;
-  FlatMap<BarrierClock> barriers_;
+  BarrierClocks barriers_;
   FlatMap<SyncClock> semaphores_;
   FlatMap<SyncClock> onces_;
   FlatMap<SyncClock> tags_;

@@ -48,7 +48,10 @@ void RaceCollector::add_range(const RawAccess& earlier, const RawAccess& later, 
   key.kinds = (std::uint64_t{raw(earlier.kind)} << 8U) | raw(later.kind);
   key.sites = (std::uint64_t{raw(earlier.record.site())} << 32U) | raw(later.record.site());
   const bool has_sites = earlier.record.site() != SiteId::kUnknown && later.record.site() != SiteId::kUnknown;
-  if (!has_sites) key.address = first;
+  if (!has_sites) {
+    key.address = first;
+    if (continues_newest(earlier, later, first, event_index)) numbers_.try_emplace(key, findings_.size() - 1);
+  }
 
   const auto [at, is_new] = numbers_.try_emplace(key, findings_.size());
   if (is_new) {
@@ -70,6 +73,17 @@ void RaceCollector::add_range(const RawAccess& earlier, const RawAccess& later, 
   } else if (finding.event_index == event_index && finding.address + finding.size == first) {
     finding.size = last - finding.address + 1;  // the same race, continued in the next word
   }
+}
+
+// The newest finding is this very race, up to the byte before `first`.
+bool RaceCollector::continues_newest(const RawAccess& earlier, const RawAccess& later, Address first,
+                                     std::uint64_t event_index) const {
+  if (findings_.empty()) return false;
+  const Finding& newest = findings_.back();
+  return newest.event_index == event_index && newest.address + newest.size == first &&
+         newest.earlier.thread == earlier.thread && newest.earlier.clock == earlier.record.epoch().clock() &&
+         newest.earlier.kind == earlier.kind && newest.earlier.site == earlier.record.site() &&
+         newest.later.kind == later.kind;
 }
 
 RacingAccess RaceCollector::describe(const RawAccess& access, std::uint64_t size) const {

@@ -55,6 +55,8 @@ class RaceCollector {
 
   void add_range(const RawAccess& earlier, const RawAccess& later, std::uint64_t later_size, Address first,
                  Address last, std::uint64_t event_index);
+  [[nodiscard]] bool continues_newest(const RawAccess& earlier, const RawAccess& later, Address first,
+                                      std::uint64_t event_index) const;
   [[nodiscard]] RacingAccess describe(const RawAccess& access, std::uint64_t size) const;
 
   const SituationTable& situations_;

@@ -46,6 +46,9 @@ void ReferenceDetector::step(const Event& event) {
   if (const std::optional<AccessKind> kind = access_kind(event.kind)) {
     if (!self.ignore.ignores(*kind)) access(self, event, *kind, seen);
   }
+  if (event.kind == EventKind::kThreadExit && !self.ignore.ignores_sync()) {
+    for (const HeldLock& held : self.locks) order_.after(events::release(event.thread, held.lock, held.mode));
+  }
   if (synchronises) order_.after(event);
   if (event.kind == EventKind::kAlloc) forget(event.address(), event.size());
   if (event.kind == EventKind::kBenignRange) {
@@ -110,6 +113,7 @@ void ReferenceDetector::report(const RacingAccess& earlier, const RacingAccess& 
   racy_.insert(byte);
   const bool has_sites = earlier.site != SiteId::kUnknown && later.site != SiteId::kUnknown;
   const Pair pair{earlier.kind, earlier.site, later.kind, later.site, has_sites ? 0 : byte};
+  if (!has_sites && continues_newest(earlier, later, byte)) numbers_.try_emplace(pair, findings_.size() - 1);
   const auto [at, is_new] = numbers_.try_emplace(pair, findings_.size());
   if (is_new) {
     findings_.push_back(Finding{race_kind(earlier.kind, later.kind), earlier, later, byte, 1, event_index_, 1});
@@ -123,6 +127,16 @@ void ReferenceDetector::report(const RacingAccess& earlier, const RacingAccess& 
   } else if (finding.event_index == event_index_ && finding.address + finding.size == byte) {
     ++finding.size;
   }
+}
+
+// The newest finding is this very race, up to the byte before.
+bool ReferenceDetector::continues_newest(const RacingAccess& earlier, const RacingAccess& later, Address byte) const {
+  if (findings_.empty()) return false;
+  const Finding& newest = findings_.back();
+  return newest.event_index == event_index_ && newest.address + newest.size == byte &&
+         newest.earlier.thread == earlier.thread && newest.earlier.kind == earlier.kind &&
+         newest.earlier.site == earlier.site && newest.earlier.clock == earlier.clock &&
+         newest.later.kind == later.kind;
 }
 
 void ReferenceDetector::forget(Address address, std::uint64_t size) {

@@ -47,6 +47,7 @@ class ReferenceDetector final : public Detector {
   void track(Thread& self, const Event& event);
   void access(const Thread& self, const Event& event, AccessKind kind, const ReferenceOrder::Clock& seen);
   void report(const RacingAccess& earlier, const RacingAccess& later, Address byte);
+  [[nodiscard]] bool continues_newest(const RacingAccess& earlier, const RacingAccess& later, Address byte) const;
   void forget(Address address, std::uint64_t size);
 
   ReferenceOrder order_;

@@ -37,7 +37,7 @@ const ReferenceOrder::Clock& ReferenceOrder::before(const Event& event) {
       join(self.seen, locks_[event.mutex()].shared);
       break;
     case EventKind::kBarrierLeave:
-      join(self.seen, barriers_[event.sync()][event.phase()]);
+      if (const Phase& phase = arrived_[{event.thread, event.sync(), event.phase()}]) join(self.seen, *phase);
       break;
     case EventKind::kSemaphoreWait:
       join(self.seen, semaphores_[event.sync()]);
@@ -75,8 +75,12 @@ void ReferenceOrder::after(const Event& event) {
           event.lock_mode() == LockMode::kShared ? locks_[event.sync()].shared : locks_[event.sync()].exclusive, id);
     case EventKind::kCondWaitBegin:
       return release_to(locks_[event.mutex()].exclusive, id);
-    case EventKind::kBarrierArrive:
-      return release_to(barriers_[event.sync()][event.phase()], id);
+    case EventKind::kBarrierArrive: {
+      Phase& phase = barriers_[{event.sync(), event.phase()}];
+      if (phase == nullptr) phase = std::make_shared<Clock>();
+      arrived_[{id, event.sync(), event.phase()}] = phase;
+      return release_to(*phase, id);
+    }
     case EventKind::kSemaphorePost:
       return release_to(semaphores_[event.sync()], id);
     case EventKind::kOnceComplete:
@@ -85,7 +89,7 @@ void ReferenceOrder::after(const Event& event) {
       return release_to(tags_[event.sync()], id);
     case EventKind::kSyncDestroy:
       locks_.erase(event.sync());
-      barriers_.erase(event.sync());
+      std::erase_if(barriers_, [&](const auto& entry) { return entry.first.first == event.sync(); });
       semaphores_.erase(event.sync());
       onces_.erase(event.sync());
       return;

@@ -10,7 +10,9 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -58,7 +60,11 @@ class ReferenceOrder {
   ReleaseSequences release_sequences_;
   std::map<ThreadId, Thread> threads_;
   std::map<SyncId, Lock> locks_;
-  std::map<SyncId, std::map<std::uint64_t, Clock>> barriers_;  // by phase
+  // The phases of the barriers that exist, and what each thread arrived at: a
+  // phase outlives its barrier until all have left.
+  using Phase = std::shared_ptr<Clock>;
+  std::map<std::pair<SyncId, std::uint64_t>, Phase> barriers_;
+  std::map<std::tuple<ThreadId, SyncId, std::uint64_t>, Phase> arrived_;
   std::map<SyncId, Clock> semaphores_;
   std::map<SyncId, Clock> onces_;
   std::map<SyncId, Clock> tags_;

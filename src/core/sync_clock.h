@@ -8,7 +8,6 @@
 //                 once flags, one side of a lock).
 //   LockClock     an exclusive acquire sees all earlier releases, a shared one
 //                 only the exclusive ones: readers do not order each other.
-//   BarrierClock  each phase gathers its arrivals.
 //   AtomicClock   C++ release sequences: a store starts anew, an RMW continues.
 //
 // Releases are O(threads) copies. Acquires are O(1) in the common case that the
@@ -169,28 +168,6 @@ class BasicLockClock {
   BasicSyncClock<Source> shared_;
 };
 
-template <class Source = HeapSource>
-class BasicBarrierClock {
- public:
-  void arrive(BasicThreadClock<Source>& thread, std::uint64_t phase) {
-    Phase& gathered = phases_[phase & 1U];
-    if (gathered.number != phase) gathered = Phase{phase, {}};
-    thread.release(gathered.clock);
-  }
-  void leave(BasicThreadClock<Source>& thread, std::uint64_t phase) const {
-    const Phase& gathered = phases_[phase & 1U];
-    if (gathered.number == phase) thread.acquire(gathered.clock);
-  }
-
- private:
-  struct Phase {
-    std::uint64_t number = 0;
-    BasicSyncClock<Source> clock;
-  };
-  // Two are enough: nobody arrives at phase n + 2 before everybody has left n.
-  Phase phases_[2];
-};
-
 // The release sequences that end in the current value of an atomic variable.
 //
 // A release store heads a sequence; RMWs by anybody continue it; any other
@@ -277,7 +254,6 @@ class BasicAtomicClock {
 using SyncClock = BasicSyncClock<>;
 using ThreadClock = BasicThreadClock<>;
 using LockClock = BasicLockClock<>;
-using BarrierClock = BasicBarrierClock<>;
 using AtomicClock = BasicAtomicClock<>;
 
 }  // namespace deadheat

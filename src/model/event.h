@@ -32,7 +32,8 @@
 //                     there before recording began). The thread of the first
 //                     event is a root without saying so.
 //   Fork, Join        of another thread; Detach orders nothing.
-//   ThreadExit        the thread's last event.
+//   ThreadExit        the thread's last event. Locks that it still holds are
+//                     released by it (robust mutexes).
 //   Alloc             [address, address + size) is new memory: its history and
 //                     the atomic variables in it are forgotten.
 //   Free              counts as a plain write of the whole range.

@@ -58,6 +58,9 @@ OrderOracle::OrderOracle(std::span<const Event> trace, ReleaseSequences release_
     const bool synchronises = !self.ignore.ignores_sync() || is_thread_event(event.kind);
     const Event silent = events::plain(EventKind::kSamplingBegin, event.thread);
     moments_.push_back({order.before(synchronises ? event : silent), self.calls, self.locks});
+    if (event.kind == EventKind::kThreadExit && !self.ignore.ignores_sync()) {
+      for (const HeldLock& held : self.locks) order.after(events::release(event.thread, held.lock, held.mode));
+    }
     if (synchronises) order.after(event);
     if (event.kind == EventKind::kAlloc) order.forget_atomics(event.address(), event.size());
   }

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scenario table (tests/scenarios): every scenario on every detector. What
+// the detectors agree on can still be wrong; here each verdict was worked out
+// by hand from the meaning of the events and the rules of C++.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <ostream>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/detector.h"
+#include "support/scenario.h"
+#include "trace/trace_checker.h"
+
+namespace deadheat {
+
+// For messages of the test framework.
+static void PrintTo(const Detector::Range& range, std::ostream* out) {
+  *out << std::hex << "[0x" << range.begin << ", 0x" << range.end << ")" << std::dec;
+}
+
+namespace {
+
+const Result<std::vector<Scenario>>& table() {
+  static const auto* const scenarios =
+      new Result<std::vector<Scenario>>(load_scenarios(DEADHEAT_SOURCE_DIR "/tests/scenarios"));
+  return *scenarios;
+}
+
+// The scenarios as parameters: by number, so that the listing stays short.
+std::size_t table_size() { return table().ok() ? table().value().size() : 0; }
+
+const char* word(DetectorKind kind) {
+  switch (kind) {
+    case DetectorKind::kFastTrack:
+      return "FastTrack";
+    case DetectorKind::kDjit:
+      return "Djit";
+    case DetectorKind::kReference:
+      return "Reference";
+  }
+  return "";
+}
+
+bool overlaps(const Finding& finding, const ExpectedRace& race) {
+  return finding.address < race.address + race.size && race.address < finding.address + finding.size;
+}
+
+TEST(ScenarioTable, LoadsCompletely) {
+  ASSERT_TRUE(table().ok()) << table().error().message;
+  EXPECT_GE(table_size(), 90U);
+}
+
+TEST(ScenarioTable, NamesAreDistinct) {
+  std::set<std::string> names;
+  for (std::size_t at = 0; at < table_size(); ++at) {
+    const Scenario& scenario = table().value()[at];
+    EXPECT_TRUE(names.insert(test_name(scenario.name)).second) << scenario.place << ": " << scenario.name;
+  }
+}
+
+TEST(ScenarioTable, EveryTraceKeepsTheRules) {
+  for (std::size_t at = 0; at < table_size(); ++at) {
+    const Scenario& scenario = table().value()[at];
+    TraceChecker checker({&scenario.dictionary});
+    const Status status = checker.check(std::span<const Event>(scenario.events));
+    EXPECT_TRUE(status.ok()) << scenario.place << ": " << status.error().message;
+  }
+}
+
+TEST(ScenarioTable, VerdictsDoNotDependOnBatches) {
+  for (std::size_t at = 0; at < table_size(); ++at) {
+    const Scenario& scenario = table().value()[at];
+    for (const DetectorKind kind : {DetectorKind::kFastTrack, DetectorKind::kDjit}) {
+      const auto whole = make_detector(kind, scenario.options);
+      whole->process(scenario.events);
+      const auto pieces = make_detector(kind, scenario.options);
+      for (const Event& event : scenario.events) pieces->process(std::span(&event, 1));
+      EXPECT_EQ(pieces->racy_bytes(), whole->racy_bytes()) << scenario.place;
+      EXPECT_EQ(pieces->findings().size(), whole->findings().size()) << scenario.place;
+    }
+  }
+}
+
+class ScenarioTest : public testing::TestWithParam<std::tuple<std::size_t, DetectorKind>> {
+ protected:
+  [[nodiscard]] static const Scenario& scenario() { return table().value()[std::get<0>(GetParam())]; }
+  [[nodiscard]] static DetectorKind kind() { return std::get<1>(GetParam()); }
+};
+
+TEST_P(ScenarioTest, HasItsVerdict) {
+  const auto detector = make_detector(kind(), scenario().options);
+  detector->process(scenario().events);
+
+  EXPECT_EQ(detector->racy_bytes(), scenario().expected_bytes()) << scenario().place;
+  for (const ExpectedRace& race : scenario().races) {
+    const bool found = std::any_of(
+        detector->findings().begin(), detector->findings().end(),
+        [&](const Finding& finding) { return overlaps(finding, race) && (!race.kind || finding.kind == *race.kind); });
+    EXPECT_TRUE(found) << scenario().place << ": no finding of the expected kind at " << std::hex << race.address;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, ScenarioTest,
+                         testing::Combine(testing::Range<std::size_t>(0, table_size()),
+                                          testing::Values(DetectorKind::kFastTrack, DetectorKind::kDjit,
+                                                          DetectorKind::kReference)),
+                         [](const testing::TestParamInfo<ScenarioTest::ParamType>& parameter) {
+                           return test_name(table().value()[std::get<0>(parameter.param)].name) + "On" +
+                                  word(std::get<1>(parameter.param));
+                         });
+
+}  // namespace
+}  // namespace deadheat
