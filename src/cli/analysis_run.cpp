@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/analysis_run.h"
+
+#include <memory>
+#include <span>
+
+#include "cli/messages.h"
+#include "cli/progress.h"
+#include "cli/thread_census.h"
+#include "trace/event_source.h"
+#include "trace/trace_checker.h"
+
+namespace deadheat {
+
+namespace {
+
+// One trace going through one detector, batch by batch.
+class Analyser {
+ public:
+  Analyser(const AnalysisRequest& request, std::unique_ptr<EventSource> source)
+      : request_(request),
+        source_(std::move(source)),
+        detector_(make_detector(request.detector, request.detector_options)),
+        checker_({.names = &source_->dictionary()}) {}
+
+  AnalysisRun run() {
+    ProgressLine progress;
+    while (process_next_batch()) {
+      progress.update(source_->progress(), event_count_, detector_->findings().size());
+    }
+    // Of a trace that stops early the beginning counts; here there is none, and
+    // the file may not be a trace at all.
+    if (!error_ && event_count_ == 0 && source_->truncation()) {
+      error_ = Error{ErrorCode::kMalformed, *source_->truncation()};
+    }
+    AnalysisRun result;
+    result.seconds = progress.seconds();
+    result.error = error_;
+    result.analysis = summarise();
+    return result;
+  }
+
+ private:
+  // False at the end, whatever its reason.
+  bool process_next_batch() {
+    const auto batch = source_->next_batch();
+    if (!batch.ok()) {
+      error_ = batch.error();
+      return false;
+    }
+    const std::span<const Event> good = check(batch.value());
+    detector_->process(good);
+    census_.add(good);
+    event_count_ += good.size();
+    return !batch.value().empty() && !error_;
+  }
+
+  // The events before the first that breaks a rule.
+  std::span<const Event> check(std::span<const Event> events) {
+    if (request_.checking == Checking::kOff) return events;
+    const Status status = checker_.check(events);
+    if (status.ok()) return events;
+    error_ = status.error();
+    return events.first(checker_.event_count() - event_count_);
+  }
+
+  [[nodiscard]] Analysis summarise() const {
+    Analysis analysis;
+    analysis.tool_version = DEADHEAT_VERSION;
+    analysis.trace_path = request_.path;
+    analysis.detector_name = name_of(request_.detector);
+    analysis.release_sequences = request_.detector_options.release_sequences;
+    analysis.event_count = event_count_;
+    analysis.thread_count = census_.count();
+    analysis.incomplete = error_ ? std::optional(error_->message) : source_->truncation();
+    analysis.findings = detector_->findings();
+    analysis.counters = detector_->counters();
+    analysis.dictionary = source_->dictionary();
+    return analysis;
+  }
+
+  const AnalysisRequest& request_;
+  std::unique_ptr<EventSource> source_;
+  std::unique_ptr<Detector> detector_;
+  TraceChecker checker_;
+  ThreadCensus census_;
+  std::uint64_t event_count_ = 0;
+  std::optional<Error> error_;
+};
+
+}  // namespace
+
+std::string name_of(DetectorKind kind) {
+  switch (kind) {
+    case DetectorKind::kFastTrack:
+      return "fasttrack";
+    case DetectorKind::kDjit:
+      return "djit";
+    case DetectorKind::kReference:
+      return "reference";
+  }
+  return "unknown";
+}
+
+Result<AnalysisRun> run_analysis(const AnalysisRequest& request) {
+  auto source = open_trace(request.path);
+  if (!source.ok()) return source.error();
+  return Analyser(request, std::move(source).value()).run();
+}
+
+}  // namespace deadheat

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommands. Each adds itself to the command line and, when it was named,
+// runs from its callback and leaves its exit code in `result`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "cli/exit_codes.h"
+
+namespace deadheat {
+
+void add_analyze_command(CLI::App& app, ExitCode& result);
+
+// Below `trace`.
+void add_trace_check_command(CLI::App& trace, ExitCode& result);
+void add_trace_stats_command(CLI::App& trace, ExitCode& result);
+void add_trace_convert_command(CLI::App& trace, ExitCode& result);
+void add_trace_generate_command(CLI::App& trace, ExitCode& result);
+
+}  // namespace deadheat

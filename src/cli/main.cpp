@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// `deadheat`: parses the command line and runs one subcommand. The subcommands
+// are in files of their own; see commands.h.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/messages.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "trace/text_words.h"
+
+namespace deadheat {
+namespace {
+
+constexpr char kDescription[] = "Deadheat finds data races in recordings of multithreaded programs.";
+
+constexpr char kFooter[] = R"(Examples:
+  deadheat analyze run.trace                      show the races of a trace
+  deadheat analyze run.trace --format json        the same for machines
+  deadheat trace check run.trace                  is the trace well formed?
+  deadheat trace stats run.trace                  what is in it?
+  deadheat trace convert run.std run.dht          from RAPID's format to ours
+  deadheat trace generate --threads 8 big.dht     make one up, for tests and benchmarks
+
+Exit codes: 0 success, no race; 66 races found; 1 bad input or failure; 2 bad usage.
+'deadheat COMMAND --help' tells more about each command.)";
+
+constexpr char kTraceFooter[] = R"(Examples:
+  deadheat trace check run.trace
+  deadheat trace stats run.trace
+  deadheat trace convert run.trace run.dht
+  deadheat trace generate --preset lock-heavy --events 1000000 big.dht)";
+
+// CLI11 calls a mistyped subcommand an unexpected argument; we can do better.
+// Returns whether the command line was refused.
+bool refuse_unknown_command(const CLI::App& parent, const std::string& word, std::string_view path) {
+  const std::vector<const CLI::App*> commands = parent.get_subcommands({});
+  std::vector<std::string> names;
+  names.reserve(commands.size());
+  for (const CLI::App* command : commands) names.push_back(command->get_name());
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  const bool known = std::find(names.begin(), names.end(), word) != names.end();
+  if (known || word.empty() || word.front() == '-') return false;
+  print_error(fmt::format("unknown command '{}'{}; '{} --help' lists the commands", word,
+                          text::did_you_mean(word, candidates), path));
+  return true;
+}
+
+bool refuse_unknown_commands(CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty()) return false;
+  if (refuse_unknown_command(app, words[0], "deadheat")) return true;
+  return words.size() > 1 && words[0] == "trace" &&
+         refuse_unknown_command(*app.get_subcommand("trace"), words[1], "deadheat trace");
+}
+
+ExitCode print_text(const std::string& text) {
+  auto output = Output::open(std::nullopt);
+  const Status status = output.value().write(text);
+  if (status.ok()) return ExitCode::kSuccess;
+  print_error(status.error().message);
+  return ExitCode::kFailure;
+}
+
+// The innermost command that was named, for "see ... --help".
+std::string named_command(const CLI::App& app) {
+  std::string path = "deadheat";
+  for (const CLI::App* current = &app; !current->get_subcommands().empty();) {
+    current = current->get_subcommands().front();
+    path += " " + current->get_name();
+  }
+  return path;
+}
+
+ExitCode run(int argument_count, char** arguments) {
+  CLI::App app{kDescription, "deadheat"};
+  app.footer(kFooter);
+  app.set_version_flag("--version", "deadheat " DEADHEAT_VERSION);
+  app.require_subcommand(1);
+  ExitCode result = ExitCode::kSuccess;
+  add_analyze_command(app, result);
+  CLI::App* trace = app.add_subcommand("trace", "Check, describe, convert and generate traces");
+  trace->footer(kTraceFooter);
+  trace->require_subcommand(1);
+  add_trace_check_command(*trace, result);
+  add_trace_stats_command(*trace, result);
+  add_trace_convert_command(*trace, result);
+  add_trace_generate_command(*trace, result);
+
+  if (argument_count <= 1) {
+    print_text(app.help());
+    return ExitCode::kUsage;
+  }
+  if (refuse_unknown_commands(app, {arguments + 1, arguments + argument_count})) return ExitCode::kUsage;
+  try {
+    app.parse(argument_count, arguments);
+  } catch (const CLI::CallForHelp&) {
+    return print_text(app.help());
+  } catch (const CLI::CallForVersion&) {
+    return print_text("deadheat " DEADHEAT_VERSION "\n");
+  } catch (const CLI::ParseError& error) {
+    print_error(fmt::format("{}; see '{} --help'", error.what(), named_command(app)));
+    return ExitCode::kUsage;
+  }
+  return result;
+}
+
+}  // namespace
+}  // namespace deadheat
+
+int main(int argument_count, char** arguments) {
+  using deadheat::ExitCode;
+  deadheat::reserve_standard_descriptors();
+  // A reader that goes away must not cost us the exit code; see output.h.
+  std::signal(SIGPIPE, SIG_IGN);
+  ExitCode result = ExitCode::kFailure;
+  try {
+    result = deadheat::run(argument_count, arguments);
+  } catch (const std::bad_alloc&) {
+    std::fputs("deadheat: error: out of memory\n", stderr);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "deadheat: internal error: %s\n", error.what());
+  }
+  return static_cast<int>(result);
+}

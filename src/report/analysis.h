@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Analysis: all that a report of one run over one trace needs to know. The
+// writers (finding_text.h, finding_json.h) read it and nothing else, so that
+// every form of report tells the same story.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/detector.h"
+#include "model/dictionary.h"
+#include "model/finding.h"
+
+namespace deadheat {
+
+struct Analysis {
+  std::string tool_version;
+  std::string trace_path;
+  std::string detector_name;  // as the user names it: "fasttrack"
+  ReleaseSequences release_sequences = ReleaseSequences::kCpp11;
+
+  std::uint64_t event_count = 0;
+  std::uint64_t thread_count = 0;
+  // Set when only a prefix of the trace was analysed: one sentence that says why.
+  std::optional<std::string> incomplete;
+
+  std::vector<Finding> findings;
+  std::vector<Counter> counters;
+  Dictionary dictionary;
+};
+
+// Of all findings together, repetitions included.
+[[nodiscard]] inline std::uint64_t total_occurrences(const std::vector<Finding>& findings) {
+  std::uint64_t total = 0;
+  for (const Finding& finding : findings) total += finding.occurrences;
+  return total;
+}
+
+}  // namespace deadheat

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/finding_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "base/raw.h"
+#include "report/describe.h"
+#include "report/fingerprint.h"
+
+namespace deadheat {
+
+namespace {
+
+// Wide enough for "earlier"; the details stand to the right of it.
+constexpr int kLabelWidth = 10;
+// Places line up after the functions, unless a name is longer than this.
+constexpr std::size_t kFunctionWidth = 44;
+
+enum class Paint : std::uint8_t { kBad, kLabel, kFunction, kGood };
+
+std::string_view escape_of(Paint paint) {
+  switch (paint) {
+    case Paint::kBad:
+      return "\x1b[1;31m";
+    case Paint::kLabel:
+      return "\x1b[36m";
+    case Paint::kFunction:
+      return "\x1b[1m";
+    case Paint::kGood:
+      return "\x1b[1;32m";
+  }
+  return "";
+}
+
+std::string painted(std::string_view text, Paint paint, ColourMode colour) {
+  if (colour == ColourMode::kPlain || text.empty()) return std::string(text);
+  return fmt::format("{}{}\x1b[0m", escape_of(paint), text);
+}
+
+void add_line(std::string& out, std::string_view label, std::string_view text, ColourMode colour) {
+  // Padding outside of the colour, or the escapes would count as width.
+  out.append(static_cast<std::size_t>(kLabelWidth) - label.size(), ' ');
+  out += painted(label, Paint::kLabel, colour);
+  out += "  ";
+  out += text;
+  out += '\n';
+}
+
+void add_stack(std::string& out, const RacingAccess& access, const Dictionary& dictionary, ColourMode colour) {
+  const std::vector<SiteId> stack = stack_of(access);
+  std::size_t width = 0;
+  for (const SiteId site : stack) width = std::max(width, describe_function(dictionary.sites[site]).size());
+  width = std::min(width, kFunctionWidth);
+  for (const SiteId site : stack) {
+    const std::string function = describe_function(dictionary.sites[site]);
+    const std::string place = describe_place(dictionary.sites[site]);
+    std::string line = painted(function, Paint::kFunction, colour);
+    if (!place.empty()) {
+      line.append(width > function.size() ? width - function.size() : 0, ' ');
+      line += "  " + place;
+    }
+    add_line(out, "", line, colour);
+  }
+}
+
+void add_access(std::string& out, std::string_view label, const RacingAccess& access, const Dictionary& dictionary,
+                ColourMode colour) {
+  add_line(out, label,
+           fmt::format("{} by {}, epoch {}@{}", describe_access(access), describe_thread(access.thread, dictionary),
+                       access.clock, raw(access.thread)),
+           colour);
+  add_stack(out, access, dictionary, colour);
+  std::string locks;
+  for (const HeldLock& held : access.locks) {
+    if (!locks.empty()) locks += ", ";
+    locks += describe_lock(held, dictionary);
+  }
+  add_line(out, "", "holds " + (locks.empty() ? "no lock" : locks), colour);
+}
+
+std::string describe_target(const Finding& finding, const Dictionary& dictionary) {
+  const std::string bytes = counted(finding.size, "byte");
+  const std::string address = describe_address(finding.address, dictionary);
+  if (!name_of(finding.address, dictionary)) return fmt::format("{} at {}", bytes, address);
+  return fmt::format("{} ({} at {:#x})", address, bytes, finding.address);
+}
+
+}  // namespace
+
+std::string format_finding(const Finding& finding, std::uint64_t number, const Dictionary& dictionary,
+                           ColourMode colour) {
+  std::string out = fmt::format("{}. {} on {}\n", number, painted(title_of(finding.kind), Paint::kBad, colour),
+                                describe_target(finding, dictionary));
+  add_access(out, "later", finding.later, dictionary, colour);
+  add_access(out, "earlier", finding.earlier, dictionary, colour);
+  add_line(out, "why", explain(finding, dictionary), colour);
+  add_line(out, "seen",
+           fmt::format("{}, first at event {}; fingerprint {}", counted(finding.occurrences, "time"),
+                       grouped(finding.event_index), fingerprint_of(finding, dictionary)),
+           colour);
+  return out;
+}
+
+std::string format_summary(const Analysis& analysis, ColourMode colour) {
+  const std::string extent =
+      fmt::format("in {}, {}", counted(analysis.event_count, "event"), counted(analysis.thread_count, "thread"));
+  if (analysis.findings.empty()) {
+    return fmt::format("deadheat: {} {}\n", painted("no data races", Paint::kGood, colour), extent);
+  }
+  const std::string races = counted(analysis.findings.size(), "data race");
+  return fmt::format("deadheat: {} ({}) {}\n", painted(races, Paint::kBad, colour),
+                     counted(total_occurrences(analysis.findings), "occurrence"), extent);
+}
+
+std::string format_counters(const std::vector<Counter>& counters) {
+  std::size_t width = 0;
+  for (const Counter& counter : counters) width = std::max(width, counter.name.size());
+  std::string out;
+  for (const Counter& counter : counters) {
+    fmt::format_to(std::back_inserter(out), "  {:<{}}  {:>16}\n", counter.name, width, grouped(counter.value));
+  }
+  return out;
+}
+
+std::string format_text_report(const Analysis& analysis, ColourMode colour) {
+  std::string out;
+  std::uint64_t number = 0;
+  for (const Finding& finding : analysis.findings) {
+    out += format_finding(finding, ++number, analysis.dictionary, colour);
+    out += '\n';
+  }
+  return out + format_summary(analysis, colour);
+}
+
+}  // namespace deadheat

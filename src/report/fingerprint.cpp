@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/fingerprint.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+#include "report/describe.h"
+
+namespace deadheat {
+
+namespace {
+
+// Fields are separated by a byte that names do not contain, so that "ab" + "c"
+// and "a" + "bc" differ.
+std::string side_of(const RacingAccess& access, Address address, const Dictionary& dictionary) {
+  const Site& site = dictionary.sites[access.site];
+  const std::string_view kind = identifier_of(access.kind);
+  if (!site.function.empty() || (!site.file.empty() && site.module.empty())) {
+    return fmt::format("{}\nsource\n{}\n{}\n{}", kind, site.function, base_name(site.file), site.line);
+  }
+  if (!site.module.empty()) return fmt::format("{}\nmodule\n{}\n{:x}", kind, base_name(site.module), site.offset);
+  const auto place = name_of(address, dictionary);
+  return fmt::format("{}\nvariable\n{}", kind, place ? place->name : "");
+}
+
+// FNV-1a over the bytes; the final mix spreads the last bytes over all digits.
+std::uint64_t hash_of(std::string_view bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3ULL;
+  hash = (hash ^ (hash >> 32U)) * 0xd6e8feb86659fd93ULL;
+  return hash ^ (hash >> 32U);
+}
+
+}  // namespace
+
+std::string fingerprint_of(const Finding& finding, const Dictionary& dictionary) {
+  std::string one = side_of(finding.earlier, finding.address, dictionary);
+  std::string other = side_of(finding.later, finding.address, dictionary);
+  if (other < one) std::swap(one, other);
+  return fmt::format("{:016x}", hash_of(one + "\n\n" + other));
+}
+
+}  // namespace deadheat

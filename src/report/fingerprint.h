@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fingerprint: a short name for a race that stays the same from run to run, so
+// that many runs, machines and modes can be merged into one list.
+//
+// It is made of both sides' places in the code and what each did there, in
+// whatever order they were observed. A place is the function, the file's name
+// without its directories, and the line; without a function, the module's name
+// and the offset in it (which survives ASLR, unlike an address). Thread numbers,
+// addresses, stacks, locks and counts do not take part: they vary between runs.
+// A side whose place is unknown is told apart by the name of the variable, if
+// it has one; unnamed and unplaced races share one fingerprint.
+//
+// Limit: lines are absolute, so an edit above a function changes the
+// fingerprints of the races in it.
+#pragma once
+
+#include <string>
+
+#include "model/dictionary.h"
+#include "model/finding.h"
+
+namespace deadheat {
+
+// 16 lower-case hexadecimal digits.
+[[nodiscard]] std::string fingerprint_of(const Finding& finding, const Dictionary& dictionary);
+
+}  // namespace deadheat
