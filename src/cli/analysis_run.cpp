@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/analysis_run.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <span>
 
@@ -13,6 +15,10 @@
 namespace deadheat {
 
 namespace {
+
+// The reference detector keeps every byte apart: a range of this size takes it
+// gigabytes.
+constexpr std::uint64_t kMostReferenceBytes = 16ULL << 20;
 
 // One trace going through one detector, batch by batch.
 class Analyser {
@@ -55,13 +61,29 @@ class Analyser {
     return !batch.value().empty() && !error_;
   }
 
-  // The events before the first that breaks a rule.
+  // The events before the first that breaks a rule, or that is too much for
+  // the detector.
   std::span<const Event> check(std::span<const Event> events) {
+    if (request_.detector == DetectorKind::kReference) events = bearable(events);
     if (request_.checking == Checking::kOff) return events;
     const Status status = checker_.check(events);
     if (status.ok()) return events;
     error_ = status.error();
     return events.first(checker_.event_count() - event_count_);
+  }
+
+  std::span<const Event> bearable(std::span<const Event> events) {
+    for (std::size_t at = 0; at < events.size(); ++at) {
+      const Event& event = events[at];
+      const bool is_walked = event.kind == EventKind::kFree || event.kind == EventKind::kBenignRange;
+      if (!is_walked || event.size() <= kMostReferenceBytes) continue;
+      error_ = Error{ErrorCode::kUnsupported,
+                     fmt::format("event {}: a range of {} bytes is too much for the reference detector; use "
+                                 "--detector fasttrack",
+                                 event_count_ + at, event.size())};
+      return events.first(at);
+    }
+    return events;
   }
 
   [[nodiscard]] Analysis summarise() const {

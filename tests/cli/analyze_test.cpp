@@ -55,6 +55,14 @@ TEST_F(AnalyzeTest, EveryDetectorFindsTheRace) {
   }
 }
 
+TEST_F(AnalyzeTest, ReferenceRefusesRangesThatItCannotBear) {
+  shell.write_file("huge.trace", "T0 write 0x10000 8\nT0 free 0x20000 0x10000000000\n");
+  const CommandResult reference = shell.run("deadheat analyze --detector reference huge.trace");
+  EXPECT_EQ(reference.exit_code, 1);
+  EXPECT_TRUE(contains(reference.errors, "event 1: a range of 1099511627776 bytes is too much")) << reference.errors;
+  EXPECT_EQ(shell.run("deadheat analyze huge.trace").exit_code, 0);
+}
+
 TEST_F(AnalyzeTest, JsonSatisfiesThePublishedSchema) {
   const CommandResult result = shell.run("deadheat analyze --format json racy.trace");
   SchemaCheck check(json::parse(std::ifstream(DEADHEAT_SOURCE_DIR "/docs/report.schema.json")));
