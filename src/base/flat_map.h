@@ -64,6 +64,11 @@ class FlatMap {
     --count_;
   }
 
+  void clear() {
+    entries_.reset();
+    count_ = 0;
+  }
+
   // Calls visit(key, value) for each entry, in no particular order. The map
   // must not change meanwhile.
   template <class Visit>

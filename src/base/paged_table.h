@@ -23,6 +23,16 @@ class PagedTable {
     return pages_[page][index % kPageEntries];
   }
 
+  // Calls visit(entry) for every entry of the pages in use, also those that
+  // nobody asked for.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (const std::unique_ptr<T[]>& page : pages_) {
+      if (page == nullptr) continue;
+      for (std::uint32_t index = 0; index < kPageEntries; ++index) visit(page[index]);
+    }
+  }
+
  private:
   static constexpr std::uint32_t kPageEntries = 1024;
   std::vector<std::unique_ptr<T[]>> pages_;

@@ -21,6 +21,7 @@
 //   void release(Cell&);                     gives up what the cell holds
 //   bool interchangeable(const Cell&, const Cell&)  may share a part
 //   Cell cell_after_free(const AccessRecord&)
+//   void for_each_record(const Cell&, Visit)  calls visit(record)
 #pragma once
 
 #include <algorithm>
@@ -96,8 +97,29 @@ class ByteShadow {
     });
   }
 
-  // Asks the cache for what an access to this address will look at first.
-  void prefetch(Address address) const { pages_.prefetch(address / kPageBytes); }
+  // Calls visit(record) for every record in any history.
+  template <class Visit>
+  void for_each_record(Visit&& visit) {
+    const auto visit_part = [&](const Part& part) {
+      if (part.mask != 0) policy_.for_each_record(part.cell, visit);
+    };
+    pages_.for_each([&](Address, const std::unique_ptr<Page>& page) {
+      for (const Part& word : page->words) visit_part(word);
+    });
+    for (const Part& part : parts_) visit_part(part);
+    freed_.for_each(0, ~Address{0}, [&](Address, Address, const AccessRecord& record) { visit(record); });
+  }
+
+  // Ask the cache for what an access to this address will look at: first for
+  // the entry of its page, some time later for its word.
+  void prefetch_page(Address address) const { pages_.prefetch(address / kPageBytes); }
+  void prefetch_word(Address address) const {
+    const std::unique_ptr<Page>* page = pages_.find(address / kPageBytes);
+    if (page == nullptr) return;
+    const Part& word = (*page)->words[word_index(address)];
+    __builtin_prefetch(&word);
+    __builtin_prefetch(&word.next);
+  }
 
   [[nodiscard]] std::uint64_t pages() const { return pages_.size(); }
   [[nodiscard]] std::uint64_t splits() const { return splits_; }

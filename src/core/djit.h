@@ -53,6 +53,12 @@ class Djit {
     }
   }
   [[nodiscard]] static bool interchangeable(const Cell& /*one*/, const Cell& /*other*/) { return false; }
+  template <class Visit>
+  void for_each_record(const Cell& cell, Visit&& visit) {
+    for (const std::uint32_t set : cell.sets) {
+      if (set != 0) sets_[set].for_each(visit);
+    }
+  }
   Cell cell_after_free(const AccessRecord& record) {
     Cell cell;
     cell.sets[raw(AccessKind::kWrite)] = sets_.make();

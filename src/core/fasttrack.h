@@ -28,7 +28,13 @@ class FastTrack {
 
   template <AccessKind kKind, ClockView View, class OnRace>
   RuleStep apply(const View& self, Cell& cell, const AccessRecord& now, OnRace&& on_race) {
-    return apply_access<kKind>(self, Histories{cell, *this}, now, on_race);
+    // Most variables never meet an atomic access; for them the rules shrink at
+    // compile time to FastTrack's own.
+    if constexpr (!is_atomic(kKind)) {
+      if (cell.atomics == 0) [[likely]]
+        return apply_access<kKind>(self, Histories<Atomics::kNone>{cell, *this}, now, on_race);
+    }
+    return apply_access<kKind>(self, Histories<Atomics::kMaybe>{cell, *this}, now, on_race);
   }
 
   Cell copy(const Cell& cell) {
@@ -51,6 +57,18 @@ class FastTrack {
   [[nodiscard]] static bool interchangeable(const Cell& one, const Cell& other) {
     return one.write == other.write && one.read == other.read && one.read_set == 0 && other.read_set == 0 &&
            one.atomics == 0 && other.atomics == 0;
+  }
+  template <class Visit>
+  void for_each_record(const Cell& cell, Visit&& visit) {
+    visit(cell.write);
+    visit(cell.read);
+    if (cell.read_set != 0) sets_[cell.read_set].for_each(visit);
+    if (cell.atomics == 0) return;
+    const AtomicHistories& both = atomics_[cell.atomics];
+    visit(both.write);
+    visit(both.read);
+    if (both.write_set != 0) sets_[both.write_set].for_each(visit);
+    if (both.read_set != 0) sets_[both.read_set].for_each(visit);
   }
   [[nodiscard]] static Cell cell_after_free(const AccessRecord& record) { return Cell{record, {}, 0, 0}; }
 
@@ -130,6 +148,23 @@ class FastTrack {
     AccessKind kind_;
   };
 
+  // What there is of atomic accesses while a cell has had none.
+  struct NoHistory {
+    [[nodiscard]] static bool is_empty() { return true; }
+    [[nodiscard]] static bool is_shared() { return false; }
+    [[nodiscard]] static bool contains(Epoch /*epoch*/) { return false; }
+    template <ClockView View>
+    [[nodiscard]] static bool is_before(const View& /*view*/) {
+      return true;
+    }
+    template <ClockView View, class Visit>
+    static void for_each_concurrent(const View& /*view*/, Visit&& /*visit*/) {}
+    static void clear() {}
+  };
+
+  enum class Atomics : std::uint8_t { kNone, kMaybe };
+
+  template <Atomics kAtomics>
   struct Histories {
     Cell& cell;
     FastTrack& owner;
@@ -140,6 +175,8 @@ class FastTrack {
         return LastWrite(cell.write);
       } else if constexpr (kHistory == AccessKind::kRead) {
         return SingleOrSet(cell.read, cell.read_set, owner.sets_);
+      } else if constexpr (kAtomics == Atomics::kNone) {
+        return NoHistory{};
       } else {
         return AtomicHistory(cell, owner, kHistory);
       }

@@ -42,6 +42,12 @@ class RecordSet {
       if (!happened_before(record.epoch(), view)) visit(record);
     }
   }
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const AccessRecord& record : table_) {
+      if (!record.epoch().is_empty()) visit(record);
+    }
+  }
   // Forgets the records and gives the memory back.
   void reset() {
     table_.reset();

@@ -8,11 +8,16 @@
 // of path numbers is numbered again. The number changes only at calls and lock
 // operations, and an access stores 26 bits.
 //
-// Memory grows with distinct stacks and lock sets, not with events. Beyond 2^26
-// situations further ones become kUnknown, which costs a report its stack and
-// is counted.
+// Most situations are soon in no history any more. When their number has
+// doubled, collect() forgets those that no record and no thread refers to, so
+// memory follows what the shadow holds, not the length of the run. Beyond 2^26
+// situations in use further ones become kUnknown, which costs a report its
+// stack and is counted.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -33,10 +38,10 @@ class PathTable {
   PathTable() : nodes_(1) {}
 
   PathId extend(PathId path, std::uint32_t element) {
-    std::uint32_t& child = children_[(std::uint64_t{raw(path)} << 32) | element];
+    std::uint32_t& child = children_[key(path, element)];
     if (child == 0) {
-      child = static_cast<std::uint32_t>(nodes_.size());
-      nodes_.push_back(Node{path, element});
+      child = free_number();
+      nodes_[child] = Node{path, element};
     }
     return PathId{child};
   }
@@ -64,21 +69,63 @@ class PathTable {
     return {result.rbegin(), result.rend()};
   }
 
+  // Paths in use, the empty one included.
+  [[nodiscard]] std::size_t count() const { return nodes_.size() - free_.size(); }
+
+  // Marks the path and those it extends; `live` is indexed by PathId.
+  void mark(PathId path, std::vector<bool>& live) const {
+    live.resize(nodes_.size());
+    for (; !live[raw(path)]; path = parent(path)) live[raw(path)] = true;
+  }
+  // Forgets all paths but the marked ones, which keep their numbers.
+  void keep(const std::vector<bool>& live) {
+    children_.clear();
+    free_.clear();
+    for (std::uint32_t number = 1; number < nodes_.size(); ++number) {
+      if (number < live.size() && live[number]) {
+        children_[key(nodes_[number].parent, nodes_[number].element)] = number;
+      } else {
+        free_.push_back(number);
+      }
+    }
+  }
+
  private:
   struct Node {
     PathId parent{};
     std::uint32_t element = 0;
   };
+
+  static std::uint64_t key(PathId path, std::uint32_t element) { return (std::uint64_t{raw(path)} << 32) | element; }
+  std::uint32_t free_number() {
+    if (free_.empty()) {
+      nodes_.emplace_back();
+      return static_cast<std::uint32_t>(nodes_.size() - 1);
+    }
+    const std::uint32_t number = free_.back();
+    free_.pop_back();
+    return number;
+  }
+
   std::vector<Node> nodes_;
+  std::vector<std::uint32_t> free_;
   FlatMap<std::uint32_t> children_;
 };
 
-// Where a thread is: its open calls and the locks it holds.
+// Where a thread is: its open calls and the locks it holds. A thread comes back
+// to the same few places again and again, so it remembers their numbers.
 struct Trail {
+  struct Place {
+    PathId calls{};
+    PathId locks{};
+    SituationId situation = SituationId::kUnknown;
+  };
+
   PathId calls = PathId::kRoot;
   PathId locks = PathId::kRoot;
   std::uint32_t depth = 0;                        // open calls, also those beyond kMaxDepth
   SituationId situation = SituationId::kUnknown;  // of calls and locks; kUnknown: to be looked up
+  std::array<Place, 8> places{};                  // by the low bits of calls and locks
 };
 
 class SituationTable {
@@ -105,7 +152,11 @@ class SituationTable {
   }
 
   SituationId of(Trail& trail) {
-    if (trail.situation == SituationId::kUnknown) trail.situation = look_up(trail);
+    if (trail.situation != SituationId::kUnknown) return trail.situation;
+    Trail::Place& place = trail.places[(raw(trail.calls) * 3 + raw(trail.locks)) % trail.places.size()];
+    const bool remembered = place.calls == trail.calls && place.locks == trail.locks;
+    if (!remembered || place.situation == SituationId::kUnknown) place = {trail.calls, trail.locks, look_up(trail)};
+    trail.situation = place.situation;
     return trail.situation;
   }
 
@@ -122,6 +173,40 @@ class SituationTable {
     return result;
   }
 
+  [[nodiscard]] bool wants_collection() const { return count() >= collect_at_; }
+
+  // Forgets what is not in use. for_each_situation(visit) calls visit(id) for
+  // every situation that some record holds, for_each_trail(visit) calls
+  // visit(trail) for the trail of every thread.
+  template <class ForEachSituation, class ForEachTrail>
+  void collect(ForEachSituation&& for_each_situation, ForEachTrail&& for_each_trail) {
+    std::vector<bool> live(situations_.size());
+    for_each_situation([&](SituationId situation) { live[raw(situation)] = true; });
+
+    std::vector<bool> live_calls(1, true);
+    std::vector<bool> live_locks(1, true);
+    for_each_trail([&](Trail& trail) {
+      trail.situation = SituationId::kUnknown;
+      trail.places = {};
+      calls_.mark(trail.calls, live_calls);
+      locks_.mark(trail.locks, live_locks);
+    });
+    numbers_.clear();
+    free_.clear();
+    for (std::uint32_t number = 1; number < situations_.size(); ++number) {
+      if (!live[number]) {
+        free_.push_back(number);
+        continue;
+      }
+      numbers_[key(situations_[number])] = number;
+      calls_.mark(situations_[number].calls, live_calls);
+      locks_.mark(situations_[number].locks, live_locks);
+    }
+    calls_.keep(live_calls);
+    locks_.keep(live_locks);
+    collect_at_ = std::max(kFirstCollection, 2 * count());
+  }
+
   // How often a situation had to be left unknown because of kLimit.
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
@@ -130,6 +215,13 @@ class SituationTable {
     PathId calls{};
     PathId locks{};
   };
+
+  static constexpr std::size_t kFirstCollection = 1U << 16;
+
+  [[nodiscard]] std::size_t count() const {
+    return situations_.size() - free_.size() + calls_.count() + locks_.count();
+  }
+  static std::uint64_t key(const Pair& pair) { return (std::uint64_t{raw(pair.calls)} << 32) | raw(pair.locks); }
 
   static void move_calls(Trail& trail, PathId calls) {
     trail.calls = calls;
@@ -150,15 +242,21 @@ class SituationTable {
   }
 
   SituationId look_up(const Trail& trail) {
-    std::uint32_t& number = numbers_[(std::uint64_t{raw(trail.calls)} << 32) | raw(trail.locks)];
-    if (number == 0) {
-      if (situations_.size() >= kLimit) {
-        ++lost_;
-        return SituationId::kUnknown;
-      }
+    const Pair pair{trail.calls, trail.locks};
+    if (const std::uint32_t* known = numbers_.find(key(pair))) return SituationId{*known};
+    std::uint32_t number = 0;
+    if (!free_.empty()) {
+      number = free_.back();
+      free_.pop_back();
+      situations_[number] = pair;
+    } else if (situations_.size() < kLimit) {
       number = static_cast<std::uint32_t>(situations_.size());
-      situations_.push_back(Pair{trail.calls, trail.locks});
+      situations_.push_back(pair);
+    } else {
+      ++lost_;
+      return SituationId::kUnknown;
     }
+    numbers_[key(pair)] = number;
     return SituationId{number};
   }
 
@@ -168,6 +266,8 @@ class SituationTable {
   std::vector<SyncId> lock_ids_;
   FlatMap<std::uint32_t> numbers_;  // of (calls, locks)
   std::vector<Pair> situations_;
+  std::vector<std::uint32_t> free_;  // numbers in situations_ that mean nothing now
+  std::size_t collect_at_ = kFirstCollection;
   std::uint64_t lost_ = 0;
 };
 

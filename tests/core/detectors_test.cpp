@@ -258,6 +258,27 @@ TEST(FastTrackDetector, CountsEachRuleByItsName) {
   EXPECT_EQ(counter(*detector, "shadow splits"), 0U);
 }
 
+TEST_P(DetectorsTest, StacksAndLocksSurviveManyOtherSituations) {
+  // More stacks than are kept without a reason, by batches, with writes that
+  // replace each other; the first write stays in its history throughout.
+  detector->process(std::vector<Event>{fork(kMain, kOther), enter(kMain, 5), events::acquire(kMain, kMutex),
+                                       write(kMain, 0x1000, 8, 6), events::release(kMain, kMutex), leave(kMain)});
+  for (std::uint32_t batch = 0; batch < 100; ++batch) {
+    std::vector<Event> noise;
+    for (std::uint32_t call = 0; call < 2000; ++call) {
+      noise.push_back(enter(kMain, 100 + batch * 2000 + call));
+      noise.push_back(write(kMain, 0x2000, 8, 7));
+      noise.push_back(events::on_sync(EventKind::kSemaphorePost, kMain, SyncId{1}));
+      noise.push_back(leave(kMain));
+    }
+    detector->process(noise);
+  }
+  const Finding finding = only_finding({enter(kOther, 8), read(kOther, 0x1000, 8, 9)});
+  EXPECT_EQ(finding.earlier.stack, std::vector<SiteId>{SiteId{5}});
+  EXPECT_EQ(finding.earlier.locks, (std::vector<HeldLock>{{kMutex, LockMode::kExclusive}}));
+  EXPECT_EQ(finding.later.stack, std::vector<SiteId>{SiteId{8}});
+}
+
 INSTANTIATE_TEST_SUITE_P(All, DetectorsTest,
                          testing::Values(DetectorKind::kFastTrack, DetectorKind::kDjit, DetectorKind::kReference),
                          [](const testing::TestParamInfo<DetectorKind>& parameter) -> std::string {

@@ -167,5 +167,39 @@ TEST(SituationTable, RandomTrailsMatchPlainVectors) {
   }
 }
 
+TEST(SituationTable, CollectingKeepsWhatIsInUseUnderItsNumber) {
+  SituationTable table;
+  Trail kept;
+  table.enter(kept, SiteId{1});
+  table.enter(kept, SiteId{2});
+  table.acquire(kept, SyncId{7}, kExclusive);
+  const SituationId in_a_record = table.of(kept);
+  table.leave(kept);
+  Trail gone;
+  for (std::uint32_t site = 10; site < 20; ++site) table.enter(gone, SiteId{site});
+  table.of(gone);
+  gone = Trail{};
+
+  table.collect([&](auto&& visit) { visit(in_a_record); }, [&](auto&& visit) { visit(kept); });
+
+  EXPECT_EQ(table.stack(in_a_record), (Sites{SiteId{1}, SiteId{2}}));
+  EXPECT_EQ(table.locks(in_a_record), (Locks{{SyncId{7}, kExclusive}}));
+  EXPECT_EQ(table.stack(table.of(kept)), Sites{SiteId{1}});
+  table.enter(kept, SiteId{2});
+  EXPECT_EQ(table.of(kept), in_a_record);  // found again, not numbered anew
+}
+
+TEST(SituationTable, MemoryOfForgottenSituationsIsUsedAgain) {
+  SituationTable table;
+  std::uint32_t highest = 0;
+  for (std::uint32_t site = 1; site < 1'000'000; ++site) {
+    Trail trail;
+    table.enter(trail, SiteId{site});
+    highest = std::max(highest, raw(table.of(trail)));
+    if (table.wants_collection()) table.collect([](auto&&) {}, [](auto&&) {});
+  }
+  EXPECT_LT(highest, 100'000U);
+}
+
 }  // namespace
 }  // namespace deadheat

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "support/temp_path.h"
 #include "trace/event_source.h"
 #include "trace/text_writer.h"
 #include "trace/trace_checker.h"
@@ -81,7 +82,7 @@ TEST(StdReaderTest, ReentrantAcquiresGetTheirDepth) {
 }
 
 TEST(StdReaderTest, UnknownOperationsAreSkippedAndCounted) {
-  const std::string path = testing::TempDir() + "std_reader_test.std";
+  const std::string path = temp_path("std_reader_test.std");
   std::ofstream(path) << "T0|begin|1\nT0|branch|2\nT0|w(x)|3\nT0|enq(q)|4\nT0|branch|5\nT0|end|6\n";
   auto source = open_std_source(path);
   ASSERT_TRUE(source.ok()) << source.error().message;
@@ -94,7 +95,7 @@ TEST(StdReaderTest, UnknownOperationsAreSkippedAndCounted) {
 }
 
 TEST(StdReaderTest, FilesAreRecognisedByTheirContent) {
-  const std::string path = testing::TempDir() + "std_reader_test_dispatch";
+  const std::string path = temp_path("std_reader_test_dispatch");
   std::ofstream(path) << "# logged by hand\n\nT0|w(x)|3\n";
   auto source = open_trace(path);
   ASSERT_TRUE(source.ok()) << source.error().message;

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 
+#include "support/temp_path.h"
 #include "trace/std_reader.h"
 #include "trace/text_reader.h"
 
@@ -24,7 +25,7 @@ struct Export {
 };
 
 Export export_trace(const ParsedTrace& trace, StdLoss loss) {
-  const std::string path = testing::TempDir() + "std_writer_test.std";
+  const std::string path = temp_path("std_writer_test.std");
   Export result;
   auto sink = create_std_sink(path, loss);
   EXPECT_TRUE(sink.ok());

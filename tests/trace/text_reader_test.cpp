@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "support/temp_path.h"
 #include "trace/text_format.h"
 #include "trace/text_lines.h"
 
@@ -193,7 +194,7 @@ TEST(TextReaderTest, ErrorsNameTheLineAndTheProblem) {
 
 class TextFile {
  public:
-  explicit TextFile(const std::string& content) : path_(testing::TempDir() + "text_reader_test.trace") {
+  explicit TextFile(const std::string& content) : path_(temp_path("text_reader_test.trace")) {
     std::ofstream(path_, std::ios::binary) << content;
   }
   ~TextFile() { std::remove(path_.c_str()); }

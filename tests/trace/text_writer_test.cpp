@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "support/temp_path.h"
 #include "trace/event_validity.h"
 #include "trace/text_format.h"
 #include "trace/text_reader.h"
@@ -118,7 +119,7 @@ TEST(TextWriterTest, LinesUseNamesWhereTheyAreClear) {
 }
 
 TEST(TextWriterTest, DictionaryMayGrowWhileWriting) {
-  const std::string path = testing::TempDir() + "text_writer_test.trace";
+  const std::string path = temp_path("text_writer_test.trace");
   Dictionary dictionary;
   std::vector<Event> written;
   {
