@@ -6,28 +6,6 @@
 
 namespace deadheat {
 
-namespace {
-
-std::optional<AccessKind> access_kind(EventKind kind) {
-  switch (kind) {
-    case EventKind::kRead:
-      return AccessKind::kRead;
-    case EventKind::kWrite:
-      return AccessKind::kWrite;
-    case EventKind::kAtomicLoad:
-      return AccessKind::kAtomicRead;
-    case EventKind::kAtomicStore:
-    case EventKind::kAtomicRmw:
-      return AccessKind::kAtomicWrite;
-    case EventKind::kFree:
-      return AccessKind::kFree;
-    default:
-      return std::nullopt;
-  }
-}
-
-}  // namespace
-
 void ReferenceDetector::process(std::span<const Event> events) {
   for (const Event& event : events) {
     step(event);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "model/event.h"
@@ -14,6 +15,26 @@ namespace deadheat {
 
 // What an access did to its bytes. Free counts as a write.
 enum class AccessKind : std::uint8_t { kRead, kWrite, kAtomicRead, kAtomicWrite, kFree };
+
+// The access that an event of this kind makes, if it makes one. An RMW counts as
+// a write: whatever conflicts with its read conflicts with its write.
+[[nodiscard]] constexpr std::optional<AccessKind> access_kind(EventKind kind) {
+  switch (kind) {
+    case EventKind::kRead:
+      return AccessKind::kRead;
+    case EventKind::kWrite:
+      return AccessKind::kWrite;
+    case EventKind::kAtomicLoad:
+      return AccessKind::kAtomicRead;
+    case EventKind::kAtomicStore:
+    case EventKind::kAtomicRmw:
+      return AccessKind::kAtomicWrite;
+    case EventKind::kFree:
+      return AccessKind::kFree;
+    default:
+      return std::nullopt;
+  }
+}
 
 [[nodiscard]] constexpr bool is_write(AccessKind kind) {
   return kind == AccessKind::kWrite || kind == AccessKind::kAtomicWrite || kind == AccessKind::kFree;

@@ -229,7 +229,7 @@ class TraceGenerator::Simulation {
 
   [[nodiscard]] Thread& thread_at(Slot slot) { return threads_[slot]; }
   [[nodiscard]] SyncId sync_id(generator::SyncFamily family, std::uint32_t index) const;
-  [[nodiscard]] SiteId pick_site();
+  [[nodiscard]] SiteId pick_site(const Event& event);
   [[nodiscard]] std::uint32_t pick(std::size_t bound) { return static_cast<std::uint32_t>(random_.below(bound)); }
   // Whether this step may ignore the discipline.
   [[nodiscard]] bool is_lawless() { return options_.race_density > 0 && random_.chance(options_.race_density); }

@@ -13,7 +13,7 @@ using namespace generator;
 
 namespace {
 
-constexpr std::uint32_t kMostCalls = 32;
+constexpr std::uint32_t kMostCalls = 8;
 constexpr std::size_t kMostIgnores = 2;
 
 }  // namespace

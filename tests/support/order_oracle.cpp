@@ -3,31 +3,12 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "core/ignore_state.h"
 
 namespace deadheat {
 
 namespace {
-
-std::optional<AccessKind> kind_of(const Event& event) {
-  switch (event.kind) {
-    case EventKind::kRead:
-      return AccessKind::kRead;
-    case EventKind::kWrite:
-      return AccessKind::kWrite;
-    case EventKind::kAtomicLoad:
-      return AccessKind::kAtomicRead;
-    case EventKind::kAtomicStore:
-    case EventKind::kAtomicRmw:
-      return AccessKind::kAtomicWrite;
-    case EventKind::kFree:
-      return AccessKind::kFree;
-    default:
-      return std::nullopt;
-  }
-}
 
 void update(std::vector<SiteId>& calls, std::vector<HeldLock>& locks, const Event& event) {
   const HeldLock lock{event.sync(), event.lock_mode()};
@@ -70,7 +51,7 @@ std::string OrderOracle::refute_side(const RacingAccess& access, std::uint64_t i
   if (index >= trace_.size()) return "no such event";
   const Event& event = trace_[index];
   if (event.thread != access.thread) return "wrong thread";
-  if (kind_of(event) != access.kind) return "wrong access kind";
+  if (access_kind(event.kind) != access.kind) return "wrong access kind";
   if (access.size != 0 && access.size != event.size()) return "wrong size";
   if (moments_[index].calls != access.stack) return "wrong stack";
   if (moments_[index].locks != access.locks) return "wrong locks";
