@@ -161,7 +161,8 @@ std::string describe_function(const Site& site) {
 }
 
 std::string describe_place(const Site& site) {
-  if (site.file.empty()) return {};
+  // Imported traces may know a line and no file.
+  if (site.file.empty()) return site.line == 0 ? std::string{} : fmt::format("line {}", site.line);
   if (site.line == 0) return printable(site.file);
   return fmt::format("{}:{}", printable(site.file), site.line);
 }

@@ -66,6 +66,8 @@ TEST(DescribeTest, SiteWithoutFunctionShowsItsModule) {
   EXPECT_EQ(describe_function(dictionary.sites[SiteId{5}]), "libledger.so+0x1f");
   EXPECT_EQ(describe_place(dictionary.sites[SiteId{5}]), "");
   EXPECT_EQ(describe_function(dictionary.sites[SiteId::kUnknown]), "(unknown function)");
+  EXPECT_EQ(describe_place(dictionary.sites[SiteId::kUnknown]), "");
+  EXPECT_EQ(describe_place(Site{.function = {}, .file = {}, .line = 12, .module = {}, .offset = 0}), "line 12");
 }
 
 TEST(DescribeTest, StackBeginsAtTheAccessAndEndsAtTheOutermostCall) {
