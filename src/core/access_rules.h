@@ -32,6 +32,7 @@
 // race. After a report the location goes on being checked.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include "core/epoch.h"
@@ -115,6 +116,7 @@ RuleStep apply_access(const View& self, Cell&& cell, const Record& now, OnRace&&
   });
 
   auto own = cell.template history<kOwn>();
+  static_assert(AccessHistory<decltype(own), View, Record>);
   if constexpr (kOwn == AccessKind::kWrite) {
     const bool had_readers = cell.template history<AccessKind::kRead>().is_shared();
     rules::any_history([&]<AccessKind kHistory>() {

@@ -15,16 +15,11 @@
 // untouched: where no page exists, the free is kept as a range and becomes
 // cells when somebody touches the memory.
 //
-// The Policy owns what a cell is:
-//   using Cell;                              default constructed: no history
-//   Cell copy(const Cell&);                  same history, separate life
-//   void release(Cell&);                     gives up what the cell holds
-//   bool interchangeable(const Cell&, const Cell&)  may share a part
-//   Cell cell_after_free(const AccessRecord&)
-//   void for_each_record(const Cell&, Visit)  calls visit(record)
+// What a cell is, the Policy decides (concept CellPolicy).
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -36,6 +31,22 @@
 
 namespace deadheat {
 
+template <class Policy>
+concept CellPolicy = requires(Policy policy, typename Policy::Cell cell, const AccessRecord& record) {
+  // A default constructed cell has no history.
+  requires std::default_initializable<typename Policy::Cell>;
+  // The same history with a life of its own.
+  { policy.copy(cell) } -> std::same_as<typename Policy::Cell>;
+  // Gives up what the cell holds outside itself.
+  policy.release(cell);
+  // Whether bytes with these cells may share one of them.
+  { policy.interchangeable(cell, cell) } -> std::convertible_to<bool>;
+  // The history of memory that this free was the last to touch.
+  { policy.cell_after_free(record) } -> std::same_as<typename Policy::Cell>;
+  // Calls the function with every record of the cell.
+  policy.for_each_record(cell, [](const AccessRecord&) {});
+};
+
 // Bytes that share a cell: those of `mask` in the word at `base`, or, with a
 // full mask, all of [base, base + length).
 struct Touched {
@@ -44,7 +55,7 @@ struct Touched {
   std::uint8_t mask = 0xff;
 };
 
-template <class Policy>
+template <CellPolicy Policy>
 class ByteShadow {
  public:
   using Cell = typename Policy::Cell;

@@ -5,7 +5,7 @@
 //   FastTrack   DetectorEngine<FastTrack>
 //   Djit+       DetectorEngine<Djit>
 //
-// A Policy has what ByteShadow asks for, and
+// Besides what ByteShadow asks for, a Policy has
 //   template <AccessKind> RuleStep apply(const ThreadClock&, Cell&, const AccessRecord&, OnRace)
 // with the contract of apply_access in access_rules.h.
 #pragma once
@@ -26,7 +26,7 @@
 
 namespace deadheat {
 
-template <class Policy>
+template <CellPolicy Policy>
 class DetectorEngine final : public Detector {
  public:
   explicit DetectorEngine(const DetectorOptions& options)

@@ -30,6 +30,10 @@ struct LogPolicy {
   static void release(Cell& cell) { cell.clear(); }
   static bool interchangeable(const Cell& one, const Cell& other) { return one == other; }
   static Cell cell_after_free(const AccessRecord& record) { return {raw(record.site())}; }
+  template <class Visit>
+  static void for_each_record(const Cell& cell, Visit&& visit) {
+    for (const std::uint32_t number : cell) visit(record_number(number));
+  }
 };
 
 // Counts cells, to find those released twice or never.
@@ -47,6 +51,10 @@ struct CountingPolicy {
   }
   static bool interchangeable(const Cell& one, const Cell& other) { return one.last == other.last; }
   Cell cell_after_free(const AccessRecord& record) { return {make(), raw(record.site())}; }
+  template <class Visit>
+  static void for_each_record(const Cell& cell, Visit&& visit) {
+    visit(record_number(cell.last));
+  }
   int make() {
     live.insert(++next);
     return next;
@@ -245,6 +253,23 @@ TEST(ByteShadow, EveryCellIsReleasedOnceWhenItsBytesAreForgotten) {
     EXPECT_TRUE(policy.live.empty()) << policy.live.size() << " cells leaked";
     EXPECT_EQ(shadow.pages(), 0U);
   }
+}
+
+TEST(ByteShadow, EveryRecordIsVisited) {
+  LogPolicy policy;
+  ByteShadow<LogPolicy> shadow(policy);
+  const auto append = [](std::uint32_t number) {
+    return [number](LogPolicy::Cell& cell, const Touched&) { cell.push_back(number); };
+  };
+  shadow.access(0x1000, 8, append(1));
+  shadow.access(0x1002, 2, append(2));                       // splits the word
+  shadow.access(0x9000, 33, append(3));                      // another page
+  shadow.free(0x100000, 4096, record_number(4), append(4));  // no page: kept as a range
+  shadow.access(0x200000, 4, append(5));
+  shadow.forget(0x200000, 4);
+  std::set<std::uint32_t> seen;
+  shadow.for_each_record([&](const AccessRecord& record) { seen.insert(raw(record.site())); });
+  EXPECT_EQ(seen, (std::set<std::uint32_t>{1, 2, 3, 4}));
 }
 
 }  // namespace
