@@ -17,8 +17,8 @@ void ReferenceDetector::step(const Event& event) {
   Thread& self = threads_[event.thread];
   track(self, event);
   const bool synchronises = !self.ignore.ignores_sync() || is_thread_event(event.kind);
-  // A plain access acquires nothing, so it may stand for one whose
-  // synchronisation is ignored.
+  // An event that orders nothing stands in for one whose synchronisation is
+  // ignored.
   const ReferenceOrder::Clock& seen =
       order_.before(synchronises ? event : events::plain(EventKind::kSamplingBegin, event.thread));
   if (const std::optional<AccessKind> kind = access_kind(event.kind)) {
