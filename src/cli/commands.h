@@ -9,7 +9,16 @@
 
 namespace deadheat {
 
+void add_run_command(CLI::App& app, ExitCode& result);
+// Before the parsing: CLI11 would take a "--" of `run` for its own.
+void keep_double_dash(int argument_count, char** arguments);
+void add_report_command(CLI::App& app, ExitCode& result);
 void add_analyze_command(CLI::App& app, ExitCode& result);
+
+// `cc` and `c++`, for the list of commands only: compile.h runs them before the
+// command line is parsed.
+void add_compile_commands(CLI::App& app);
+void add_doctor_command(CLI::App& app, ExitCode& result);
 
 // Below `trace`.
 void add_trace_check_command(CLI::App& trace, ExitCode& result);

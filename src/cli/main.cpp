@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/compile.h"
 #include "cli/exit_codes.h"
 #include "cli/messages.h"
 #include "cli/output.h"
@@ -23,9 +24,12 @@
 namespace deadheat {
 namespace {
 
-constexpr char kDescription[] = "Deadheat finds data races in recordings of multithreaded programs.";
+constexpr char kDescription[] = "Deadheat finds data races in multithreaded programs.";
 
 constexpr char kFooter[] = R"(Examples:
+  deadheat c++ -g program.cpp -o program          compile with race detection
+  deadheat run ./program                          run it and show its races
+  deadheat doctor                                 what works on this machine?
   deadheat analyze run.trace                      show the races of a trace
   deadheat analyze run.trace --format json        the same for machines
   deadheat trace check run.trace                  is the trace well formed?
@@ -88,7 +92,11 @@ ExitCode run(int argument_count, char** arguments) {
   app.set_version_flag("--version", "deadheat " DEADHEAT_VERSION);
   app.require_subcommand(1);
   ExitCode result = ExitCode::kSuccess;
+  add_compile_commands(app);
+  add_run_command(app, result);
+  add_report_command(app, result);
   add_analyze_command(app, result);
+  add_doctor_command(app, result);
   CLI::App* trace = app.add_subcommand("trace", "Check, describe, convert and generate traces");
   trace->footer(kTraceFooter);
   trace->require_subcommand(1);
@@ -102,6 +110,7 @@ ExitCode run(int argument_count, char** arguments) {
     return ExitCode::kUsage;
   }
   if (refuse_unknown_commands(app, {arguments + 1, arguments + argument_count})) return ExitCode::kUsage;
+  keep_double_dash(argument_count, arguments);
   try {
     app.parse(argument_count, arguments);
   } catch (const CLI::CallForHelp&) {
@@ -120,6 +129,7 @@ ExitCode run(int argument_count, char** arguments) {
 
 int main(int argument_count, char** arguments) {
   using deadheat::ExitCode;
+  if (const auto status = deadheat::run_as_compiler(argument_count, arguments)) return static_cast<int>(*status);
   deadheat::reserve_standard_descriptors();
   // A reader that goes away must not cost us the exit code; see output.h.
   std::signal(SIGPIPE, SIG_IGN);

@@ -118,6 +118,14 @@ class BasicThreadClock {
     seen_.set(now_.slot(), now_.clock());
   }
 
+  // Goes on in another slot, after the clock `base` of it and all that is known
+  // of it. Nobody else uses the slot.
+  void move_to(ThreadSlot slot, Clock base) {
+    const Clock known = seen_.clock_of(slot);
+    now_ = Epoch(slot, (known < base ? base : known) + 1);
+    seen_.set(slot, now_.clock());
+  }
+
   // atomic_thread_fence. A release fence publishes through the relaxed stores
   // after it, so it keeps what they will hand on; an acquire fence takes effect
   // for the relaxed loads before it, which have gathered what they saw.

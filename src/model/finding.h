@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/raw.h"
 #include "model/event.h"
 #include "model/identity.h"
 
@@ -65,6 +66,16 @@ struct HeldLock {
   friend bool operator==(const HeldLock&, const HeldLock&) = default;
 };
 
+// What else is known of an access: a set of bits. Live runs tell; traces do not.
+enum class AccessTraits : std::uint8_t {
+  kNone = 0,
+  kVolatile = 1,
+  kVptr = 2,          // of the pointer to an object's virtual table
+  kLocksUnknown = 4,  // which locks were held is not known any more
+  kRange = 8,         // by memcpy, read(2) and the like
+};
+[[nodiscard]] constexpr bool includes(AccessTraits set, AccessTraits part) { return (raw(set) & raw(part)) != 0; }
+
 // One side of a race.
 struct RacingAccess {
   ThreadId thread{};
@@ -74,6 +85,7 @@ struct RacingAccess {
   SiteId site = SiteId::kUnknown;
   std::vector<SiteId> stack;    // call sites of the open calls, outermost first
   std::vector<HeldLock> locks;  // in the order of acquisition
+  AccessTraits traits = AccessTraits::kNone;
 };
 
 struct Finding {

@@ -3,6 +3,10 @@
 // number stands for. Any field may be unknown (empty or 0); what is known is
 // enough to print. `module` + `offset` come from live processes and survive
 // ASLR, `function`/`file`/`line` from symbolisation or from text traces.
+// `function_line`, the line on which the function begins, makes lines that stay
+// the same when code above the function is edited. A function that the compiler
+// inlined is a site of its own, at the same offset as its caller; traces do not
+// keep these two.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +25,8 @@ struct Site {
   std::uint32_t line = 0;
   std::string module;
   std::uint64_t offset = 0;
+  std::uint32_t function_line = 0;
+  bool is_inlined = false;
 
   friend bool operator==(const Site&, const Site&) = default;
 };

@@ -84,6 +84,9 @@ std::vector<SyncId> common_locks(const RacingAccess& one, const RacingAccess& ot
 }
 
 std::string explain_locks(const Finding& finding, const Dictionary& dictionary) {
+  if (includes(finding.earlier.traits, AccessTraits::kLocksUnknown)) {
+    return "which locks the earlier access held is not known any more";
+  }
   const bool earlier_locked = !finding.earlier.locks.empty();
   const bool later_locked = !finding.later.locks.empty();
   if (!earlier_locked && !later_locked) return "neither holds a lock";
@@ -135,8 +138,11 @@ bool is_control(std::string_view sequence) {
 }  // namespace
 
 std::string describe_access(const RacingAccess& access) {
-  if (access.size == 0) return std::string(verb_of(access.kind));
-  return fmt::format("{} of {}", verb_of(access.kind), counted(access.size, "byte"));
+  std::string words(includes(access.traits, AccessTraits::kVolatile) ? "volatile " : "");
+  words += verb_of(access.kind);
+  if (access.size != 0) words += " of " + counted(access.size, "byte");
+  if (includes(access.traits, AccessTraits::kVptr)) words += " (an object's table of virtual functions)";
+  return words;
 }
 
 std::string describe_thread(ThreadId thread, const Dictionary& dictionary) {

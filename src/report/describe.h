@@ -26,8 +26,8 @@ namespace deadheat {
 // For people: "write-write race", "use races with free".
 [[nodiscard]] std::string_view title_of(RaceKind kind);
 
-// "write of 4 bytes", "atomic read of 1 byte", "free of 64 bytes"; without the
-// size when it is not known.
+// "write of 4 bytes", "atomic read of 1 byte", "free of 64 bytes", "volatile read
+// of 4 bytes"; without the size when it is not known.
 [[nodiscard]] std::string describe_access(const RacingAccess& access);
 
 // "thread 2 (teller)" or "thread 2".

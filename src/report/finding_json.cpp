@@ -35,7 +35,16 @@ Json frame_of(const Site& site) {
   frame["line"] = site.line == 0 ? Json(nullptr) : Json(site.line);
   frame["module"] = known_or_null(site.module);
   frame["offset"] = site.module.empty() ? Json(nullptr) : Json(hexadecimal(site.offset));
+  frame["function_line"] = site.function_line == 0 ? Json(nullptr) : Json(site.function_line);
+  frame["inlined"] = site.is_inlined;
   return frame;
+}
+
+template <class Stack>
+Json frames_of(const Stack& stack, const Dictionary& dictionary) {
+  Json frames = Json::array();
+  for (const SiteId site : stack) frames.push_back(frame_of(dictionary.sites[site]));
+  return frames;
 }
 
 Json side_of(const RacingAccess& access, const Dictionary& dictionary) {
@@ -44,8 +53,7 @@ Json side_of(const RacingAccess& access, const Dictionary& dictionary) {
   side["access"] = identifier_of(access.kind);
   side["size"] = access.size == 0 ? Json(nullptr) : Json(access.size);
   side["clock"] = access.clock;
-  side["stack"] = Json::array();
-  for (const SiteId site : stack_of(access)) side["stack"].push_back(frame_of(dictionary.sites[site]));
+  side["stack"] = frames_of(stack_of(access), dictionary);
   side["locks"] = Json::array();
   for (const HeldLock& held : access.locks) {
     side["locks"].push_back({{"id", hexadecimal(raw(held.lock))},
@@ -74,6 +82,96 @@ Json finding_of(const Finding& finding, const Dictionary& dictionary) {
   return out;
 }
 
+Json identifier_or_null(std::optional<ThreadId> thread) { return thread ? Json(raw(*thread)) : Json(nullptr); }
+
+template <class Number>
+Json number_or_null(const std::optional<Number>& number) {
+  return number ? Json(*number) : Json(nullptr);
+}
+
+const char* identifier_of(MemoryClass kind) {
+  switch (kind) {
+    case MemoryClass::kGlobal:
+      return "global";
+    case MemoryClass::kHeap:
+      return "heap";
+    case MemoryClass::kFreedHeap:
+      return "freed-heap";
+    case MemoryClass::kStack:
+      return "stack";
+    case MemoryClass::kThreadLocal:
+      return "thread-local";
+    case MemoryClass::kMapped:
+      return "mapped";
+    case MemoryClass::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+Json memory_of(const LiveFinding& live) {
+  const MemoryPlace& memory = live.memory;
+  Json out;
+  out["kind"] = identifier_of(memory.kind);
+  out["begin"] = hexadecimal(memory.begin);
+  out["size"] = memory.size;
+  out["name"] = known_or_null(memory.name);
+  out["module"] = known_or_null(memory.module);
+  out["thread"] = identifier_or_null(memory.thread);
+  out["allocated"] = frames_of(memory.allocated, live.dictionary);
+  out["freed_by"] = identifier_or_null(memory.freed_by);
+  out["freed"] = frames_of(memory.freed, live.dictionary);
+  return out;
+}
+
+Json thread_of(const LiveThread& thread, const Dictionary& dictionary) {
+  Json out;
+  out["id"] = raw(thread.id);
+  out["name"] = name_or_null(dictionary.threads, thread.id);
+  out["system_id"] = thread.system_id == 0 ? Json(nullptr) : Json(thread.system_id);
+  out["parent"] = identifier_or_null(thread.parent);
+  out["main"] = thread.is_main;
+  out["finished"] = thread.is_finished;
+  out["fiber"] = thread.is_fiber;
+  out["created"] = frames_of(thread.created, dictionary);
+  return out;
+}
+
+Json live_side_of(const RacingAccess& access, const std::vector<SiteStack>& acquired, const LiveFinding& live) {
+  Json side = side_of(access, live.dictionary);
+  side["volatile"] = includes(access.traits, AccessTraits::kVolatile);
+  side["vptr"] = includes(access.traits, AccessTraits::kVptr);
+  side["range"] = includes(access.traits, AccessTraits::kRange);
+  side["locks_known"] = !includes(access.traits, AccessTraits::kLocksUnknown);
+  for (std::size_t index = 0; index < access.locks.size(); ++index) {
+    Json& lock = side["locks"][index];
+    for (const LiveLock& known : live.locks) {
+      if (known.id != access.locks[index].lock) continue;
+      lock["address"] = hexadecimal(known.address);
+      lock["created"] = frames_of(known.created, live.dictionary);
+    }
+    if (index < acquired.size()) lock["acquired"] = frames_of(acquired[index], live.dictionary);
+  }
+  return side;
+}
+
+Json race_of(const LiveRace& race) {
+  const LiveFinding& live = race.live;
+  Json out = finding_of(live.finding, live.dictionary);
+  out["event_index"] = nullptr;
+  out["earlier"] = live_side_of(live.finding.earlier, live.earlier_acquired, live);
+  out["later"] = live_side_of(live.finding.later, live.later_acquired, live);
+  out["process"] = {{"id", live.process}, {"program", known_or_null(race.program)}};
+  out["memory"] = memory_of(live);
+  out["threads"] = Json::array();
+  for (const LiveThread& thread : live.threads) out["threads"].push_back(thread_of(thread, live.dictionary));
+  return out;
+}
+
+std::string text_of_document(const Json& document) {
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace
 
 std::string format_json_report(const Analysis& analysis) {
@@ -94,7 +192,35 @@ std::string format_json_report(const Analysis& analysis) {
   for (const Finding& finding : analysis.findings) {
     document["findings"].push_back(finding_of(finding, analysis.dictionary));
   }
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of_document(document);
+}
+
+std::string format_live_json_report(LiveReport& report, const LiveRunFacts& facts) {
+  Json document;
+  document["version"] = kJsonReportVersion;
+  document["tool"] = {{"name", "deadheat"}, {"version", facts.tool_version}};
+  document["run"] = {{"program", known_or_null(facts.program)},
+                     {"exit_status", number_or_null(facts.exit_status)},
+                     {"signal", number_or_null(facts.signal)},
+                     {"processes", report.process_count()},
+                     {"complete", report.is_complete() && !facts.problem},
+                     {"problem", facts.problem ? Json(*facts.problem) : Json(nullptr)}};
+  document["summary"] = {
+      {"races", report.race_count()}, {"occurrences", report.occurrences()}, {"suppressed", report.suppressed_count()}};
+  document["counters"] = Json::object();
+  document["losses"] = Json::object();
+  for (const LiveCounter& counter : report.counters()) {
+    document[counter.is_loss ? "losses" : "counters"][counter.name] = counter.value;
+  }
+  document["suppressions"] = Json::array();
+  for (const Suppression& suppression : report.suppressions().all()) {
+    document["suppressions"].push_back({{"line", suppression.line}, {"races", suppression.matches}});
+  }
+  document["findings"] = Json::array();
+  for (const LiveRace& race : report.races()) {
+    if (!race.is_suppressed) document["findings"].push_back(race_of(race));
+  }
+  return text_of_document(document);
 }
 
 }  // namespace deadheat

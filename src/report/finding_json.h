@@ -5,9 +5,11 @@
 // strings, because many JSON readers keep only 53 bits of a number.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "report/analysis.h"
+#include "report/live_report.h"
 
 namespace deadheat {
 
@@ -16,5 +18,19 @@ inline constexpr int kJsonReportVersion = 1;
 // Indented, ends with a newline. Names that are not UTF-8 have the offending
 // bytes replaced by U+FFFD, so that the document is valid whatever the trace.
 [[nodiscard]] std::string format_json_report(const Analysis& analysis);
+
+// A run of a program, or what the raw files of one say.
+struct LiveRunFacts {
+  std::string tool_version;
+  std::string program;
+  std::optional<int> exit_status;      // unless killed by a signal, or not known
+  std::optional<int> signal;           // that killed it
+  std::optional<std::string> problem;  // why the report is not complete
+};
+
+// The same document for races of a running program: "run" stands where an
+// analysis has "trace", and findings have more members. Suppressed races are
+// counted and left out.
+[[nodiscard]] std::string format_live_json_report(LiveReport& report, const LiveRunFacts& facts);
 
 }  // namespace deadheat

@@ -15,65 +15,13 @@ namespace deadheat {
 
 namespace {
 
-// Wide enough for "earlier"; the details stand to the right of it.
-constexpr int kLabelWidth = 10;
-// Places line up after the functions, unless a name is longer than this.
-constexpr std::size_t kFunctionWidth = 44;
-
-enum class Paint : std::uint8_t { kBad, kLabel, kFunction, kGood };
-
-std::string_view escape_of(Paint paint) {
-  switch (paint) {
-    case Paint::kBad:
-      return "\x1b[1;31m";
-    case Paint::kLabel:
-      return "\x1b[36m";
-    case Paint::kFunction:
-      return "\x1b[1m";
-    case Paint::kGood:
-      return "\x1b[1;32m";
-  }
-  return "";
-}
-
-std::string painted(std::string_view text, Paint paint, ColourMode colour) {
-  if (colour == ColourMode::kPlain || text.empty()) return std::string(text);
-  return fmt::format("{}{}\x1b[0m", escape_of(paint), text);
-}
-
-void add_line(std::string& out, std::string_view label, std::string_view text, ColourMode colour) {
-  // Padding outside of the colour, or the escapes would count as width.
-  out.append(static_cast<std::size_t>(kLabelWidth) - label.size(), ' ');
-  out += painted(label, Paint::kLabel, colour);
-  out += "  ";
-  out += text;
-  out += '\n';
-}
-
-void add_stack(std::string& out, const RacingAccess& access, const Dictionary& dictionary, ColourMode colour) {
-  const std::vector<SiteId> stack = stack_of(access);
-  std::size_t width = 0;
-  for (const SiteId site : stack) width = std::max(width, describe_function(dictionary.sites[site]).size());
-  width = std::min(width, kFunctionWidth);
-  for (const SiteId site : stack) {
-    const std::string function = describe_function(dictionary.sites[site]);
-    const std::string place = describe_place(dictionary.sites[site]);
-    std::string line = painted(function, Paint::kFunction, colour);
-    if (!place.empty()) {
-      line.append(width > function.size() ? width - function.size() : 0, ' ');
-      line += "  " + place;
-    }
-    add_line(out, "", line, colour);
-  }
-}
-
 void add_access(std::string& out, std::string_view label, const RacingAccess& access, const Dictionary& dictionary,
                 ColourMode colour) {
   add_line(out, label,
            fmt::format("{} by {}, epoch {}@{}", describe_access(access), describe_thread(access.thread, dictionary),
                        access.clock, raw(access.thread)),
            colour);
-  add_stack(out, access, dictionary, colour);
+  add_stack(out, stack_of(access), dictionary, colour);
   std::string locks;
   for (const HeldLock& held : access.locks) {
     if (!locks.empty()) locks += ", ";

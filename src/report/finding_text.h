@@ -23,10 +23,9 @@
 
 #include "core/detector.h"
 #include "report/analysis.h"
+#include "report/text_layout.h"
 
 namespace deadheat {
-
-enum class ColourMode : std::uint8_t { kPlain, kColour };
 
 // One finding; `number` counts from 1. Ends with a newline.
 [[nodiscard]] std::string format_finding(const Finding& finding, std::uint64_t number, const Dictionary& dictionary,

@@ -12,13 +12,20 @@ namespace deadheat {
 
 namespace {
 
+// The line within its function where both are known; '+' keeps it apart from an
+// absolute one.
+std::string line_of(const Site& site) {
+  const bool is_relative = site.function_line != 0 && site.line >= site.function_line;
+  return is_relative ? fmt::format("+{}", site.line - site.function_line) : fmt::format("{}", site.line);
+}
+
 // Fields are separated by a byte that names do not contain, so that "ab" + "c"
 // and "a" + "bc" differ.
 std::string side_of(const RacingAccess& access, Address address, const Dictionary& dictionary) {
   const Site& site = dictionary.sites[access.site];
   const std::string_view kind = identifier_of(access.kind);
   if (!site.function.empty() || (!site.file.empty() && site.module.empty())) {
-    return fmt::format("{}\nsource\n{}\n{}\n{}", kind, site.function, base_name(site.file), site.line);
+    return fmt::format("{}\nsource\n{}\n{}\n{}", kind, site.function, base_name(site.file), line_of(site));
   }
   if (!site.module.empty()) return fmt::format("{}\nmodule\n{}\n{:x}", kind, base_name(site.module), site.offset);
   const auto place = name_of(address, dictionary);

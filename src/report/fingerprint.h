@@ -4,14 +4,17 @@
 //
 // It is made of both sides' places in the code and what each did there, in
 // whatever order they were observed. A place is the function, the file's name
-// without its directories, and the line; without a function, the module's name
-// and the offset in it (which survives ASLR, unlike an address). Thread numbers,
+// without its directories, and the line, counted from the function's first line
+// where that is known, so that edits above the function do not matter; without a
+// function, the module's name and the offset in it (which survives ASLR, unlike
+// an address). Thread numbers,
 // addresses, stacks, locks and counts do not take part: they vary between runs.
 // A side whose place is unknown is told apart by the name of the variable, if
 // it has one; unnamed and unplaced races share one fingerprint.
 //
-// Limit: lines are absolute, so an edit above a function changes the
-// fingerprints of the races in it.
+// Limit: traces do not tell where functions begin. Their lines are absolute, so
+// an edit above a function changes the fingerprints of the races in it, and a
+// race has one fingerprint live and another in a trace.
 #pragma once
 
 #include <string>

@@ -27,6 +27,8 @@ class Shell {
   void write_file(const std::string& name, std::string_view content) const;
   [[nodiscard]] std::string read_file(const std::string& name) const;
   [[nodiscard]] bool exists(const std::string& name) const;
+  // Absolute, of a file in the directory.
+  [[nodiscard]] std::string path(const std::string& name) const { return directory_ + "/" + name; }
 
  private:
   std::string directory_;

@@ -20,7 +20,7 @@ TEST(UsageTest, VersionIsPrinted) {
 TEST(UsageTest, EveryCommandHasHelpWithExamples) {
   const Shell shell;
   for (const std::string command :
-       {"", "analyze", "trace", "trace check", "trace stats", "trace convert", "trace generate"}) {
+       {"", "run", "report", "analyze", "trace", "trace check", "trace stats", "trace convert", "trace generate"}) {
     const CommandResult result = shell.run("deadheat " + command + " --help");
     EXPECT_EQ(result.exit_code, 0) << command;
     EXPECT_EQ(result.errors, "") << command;

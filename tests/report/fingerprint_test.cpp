@@ -57,6 +57,21 @@ TEST(FingerprintTest, TellsApartLinesFunctionsAndAccessKinds) {
   EXPECT_NE(fingerprint_of(other_kind, dictionary), original);
 }
 
+TEST(FingerprintTest, EditAboveAFunctionDoesNotMatterWhereItsStartIsKnown) {
+  Dictionary dictionary = make_dictionary();
+  Finding before = make_finding();
+  before.earlier.site = dictionary.sites.add({"transfer", "bank.cpp", 31, "", 0, 28});
+  Finding moved = make_finding();
+  moved.earlier.site = dictionary.sites.add({"transfer", "bank.cpp", 131, "", 0, 128});
+  EXPECT_EQ(fingerprint_of(before, dictionary), fingerprint_of(moved, dictionary));
+  Finding other_line = make_finding();
+  other_line.earlier.site = dictionary.sites.add({"transfer", "bank.cpp", 32, "", 0, 28});
+  EXPECT_NE(fingerprint_of(before, dictionary), fingerprint_of(other_line, dictionary));
+  Finding absolute = make_finding();
+  absolute.earlier.site = dictionary.sites.add({"transfer", "bank.cpp", 3, "", 0});
+  EXPECT_NE(fingerprint_of(before, dictionary), fingerprint_of(absolute, dictionary));
+}
+
 TEST(FingerprintTest, SiteWithoutFunctionIsModuleAndOffset) {
   Dictionary dictionary = make_dictionary();
   Finding here = make_finding();

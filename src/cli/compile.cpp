@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// The wrapper replaces itself by the compiler (exec): output, exit status and
+// signals are the compiler's own, and nothing runs beside it. So everything must
+// be decided before: which compiler, of which family, with which arguments.
+//
+// The arguments are not parsed by the library that parses the other commands:
+// they belong to the compiler. Ours are --cc=, --cxx= and --deadheat-show, which
+// no compiler has, wherever they stand.
+#include "cli/compile.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <system_error>
+
+#include "cli/commands.h"
+#include "cli/compiler_options.h"
+#include "cli/install_layout.h"
+#include "cli/messages.h"
+
+namespace deadheat {
+
+namespace {
+
+constexpr char kHelp[] = R"(Compile and link with race detection
+Usage: deadheat {0} [--{1}=COMPILER] [--deadheat-show] ARGUMENTS...
+
+Everything but the options below goes to the compiler as it is. `deadheat-{0}` is
+the same in one word, for build systems.
+
+Options:
+  --{1}=COMPILER    g++ or clang++, gcc or clang, a name or a path; "ccache g++" works, too.
+                    Without it: the environment variable {2}, then clang 19, clang, gcc.
+  --deadheat-show   Print the command instead of running it
+
+Examples:
+  deadheat {0} -O2 -g program.{3} -o program
+  deadheat {0} --{1}={4} -c part.{3}
+  cmake -B build -DCMAKE_{5}_COMPILER=deadheat-{0}
+  make {upper}=deadheat-{0}
+  {upper}=deadheat-{0} meson setup build
+  ccache deadheat-{0} -c part.{3}
+
+Not possible: -static, -m32, other sanitizers that replace the allocator.
+
+Exit codes: 0 success; 1 no runtime; 2 bad usage or no compiler; otherwise the compiler's own.
+)";
+
+std::string help(SourceLanguage language) {
+  const bool cpp = language == SourceLanguage::kCpp;
+  return fmt::format(kHelp, cpp ? "c++" : "cc", cpp ? "cxx" : "cc", cpp ? "DEADHEAT_CXX" : "DEADHEAT_CC",
+                     cpp ? "cpp" : "c", cpp ? "g++" : "gcc", cpp ? "CXX" : "C", fmt::arg("upper", cpp ? "CXX" : "CC"));
+}
+
+enum class ShowCommand : std::uint8_t { kNo, kYes };
+
+struct CompileRequest {
+  SourceLanguage language = SourceLanguage::kCpp;
+  std::string wanted;  // the compiler, empty for the default
+  ShowCommand show = ShowCommand::kNo;
+  std::vector<std::string> arguments;
+};
+
+bool is_executable_file(const std::string& path) {
+  std::error_code error;
+  return access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path, error);
+}
+
+// As a shell would find it; empty if it would not.
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return is_executable_file(name) ? name : std::string();
+  const char* path = std::getenv("PATH");
+  for (const std::string_view directory : split_at(path == nullptr ? "/usr/bin:/bin" : path, ':')) {
+    std::string candidate = fmt::format("{}/{}", directory.empty() ? "." : directory, name);
+    if (is_executable_file(candidate)) return candidate;
+  }
+  return {};
+}
+
+std::optional<CompilerFamily> family_by_name(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  if (name.find("clang") != std::string::npos) return CompilerFamily::kClang;
+  if (name.find("g++") != std::string::npos || name.find("gcc") != std::string::npos) return CompilerFamily::kGcc;
+  return std::nullopt;
+}
+
+// `c++` and `cc` are links to the real name on most systems; a script is asked.
+CompilerFamily family_of(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (const auto family = family_by_name(word)) return *family;
+    std::error_code error;
+    const auto real = std::filesystem::canonical(find_program(word), error);
+    if (const auto family = family_by_name(error ? std::string() : real.string())) return *family;
+  }
+  const std::string question = shell_quoted(words) + " --version 2>/dev/null </dev/null";
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> answer(popen(question.c_str(), "r"), pclose);
+  char text[512] = {};
+  if (answer) (void)std::fread(text, 1, sizeof text - 1, answer.get());
+  return std::strstr(text, "clang") != nullptr ? CompilerFamily::kClang : CompilerFamily::kGcc;
+}
+
+bool is_this_program(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::equivalent(path, "/proc/self/exe", error);
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  for (const std::string_view word : split_at(text, ' ')) {
+    if (!word.empty()) words.emplace_back(word);
+  }
+  return words;
+}
+
+std::vector<std::string> default_compilers(SourceLanguage language) {
+  if (language == SourceLanguage::kCpp) return {"clang++-19", "clang++", "g++"};
+  return {"clang-19", "clang", "gcc"};
+}
+
+// The arguments after the command's name, ours taken out.
+CompileRequest read_request(SourceLanguage language, const std::vector<std::string>& arguments) {
+  CompileRequest request;
+  request.language = language;
+  for (const std::string& argument : arguments) {
+    auto compiler = value_of(argument, "--cxx=");
+    if (!compiler) compiler = value_of(argument, "--cc=");
+    if (compiler) {
+      request.wanted = *compiler;
+    } else if (argument == "--deadheat-show") {
+      request.show = ShowCommand::kYes;
+    } else {
+      request.arguments.push_back(argument);
+    }
+  }
+  return request;
+}
+
+// Returns only if the system refuses.
+ExitCode replace_process(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  execv(pointers[0], pointers.data());
+  print_error(fmt::format("cannot run '{}': {}", words[0], std::strerror(errno)));
+  return ExitCode::kUsage;
+}
+
+ExitCode compile(const CompileRequest& request) {
+  const auto compiler = find_compiler(request.language, request.wanted);
+  if (!compiler.ok()) {
+    print_error(compiler.error().message);
+    return ExitCode::kUsage;
+  }
+  const auto arguments = instrumented_arguments(request.arguments, compiler.value().family, find_install_layout());
+  if (!arguments.ok()) {
+    print_error(arguments.error().message);
+    return arguments.error().code == ErrorCode::kIo ? ExitCode::kFailure : ExitCode::kUsage;
+  }
+  std::vector<std::string> words = compiler.value().words;
+  words.insert(words.end(), arguments.value().begin(), arguments.value().end());
+  if (request.show == ShowCommand::kNo) return replace_process(words);
+  std::puts(shell_quoted(words).c_str());
+  return ExitCode::kSuccess;
+}
+
+std::optional<SourceLanguage> language_named(std::string_view name) {
+  if (name == "cc") return SourceLanguage::kC;
+  if (name == "c++") return SourceLanguage::kCpp;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Compiler> find_compiler(SourceLanguage language, const std::string& wanted) {
+  const bool cpp = language == SourceLanguage::kCpp;
+  std::string text = wanted;
+  const char* named = std::getenv(cpp ? "DEADHEAT_CXX" : "DEADHEAT_CC");
+  if (text.empty() && named != nullptr) text = named;
+  std::vector<std::string> words = words_of(text);
+  if (words.empty()) {
+    for (const std::string& candidate : default_compilers(language)) {
+      if (words.empty() && !find_program(candidate).empty()) words = {candidate};
+    }
+  }
+  if (words.empty()) {
+    return Error{ErrorCode::kIo, fmt::format("found neither clang nor gcc; install one, or name one with --{}=COMPILER",
+                                             cpp ? "cxx" : "cc")};
+  }
+  const std::string path = find_program(words[0]);
+  if (path.empty()) return Error{ErrorCode::kIo, fmt::format("compiler '{}' not found", words[0])};
+  if (is_this_program(path)) {
+    return Error{ErrorCode::kIo, fmt::format("'{}' is deadheat itself, not a compiler", words[0])};
+  }
+  Compiler compiler{words, family_of(words)};
+  compiler.words[0] = path;
+  return compiler;
+}
+
+std::optional<ExitCode> run_as_compiler(int argument_count, char** arguments) {
+  std::vector<std::string> words(arguments, arguments + argument_count);
+  if (words.empty()) return std::nullopt;
+  const std::string called = std::filesystem::path(words[0]).filename().string();
+  if (const auto name = value_of(called, "deadheat-")) {
+    if (const auto language = language_named(*name)) {
+      return compile(read_request(*language, {words.begin() + 1, words.end()}));
+    }
+  }
+  const auto language = words.size() > 1 ? language_named(words[1]) : std::nullopt;
+  if (!language) return std::nullopt;
+  // The one-word commands give the compiler's help: build systems ask for it.
+  if (words.size() == 2 || words[2] == "--help") {
+    std::fputs(help(*language).c_str(), stdout);
+    return words.size() == 2 ? ExitCode::kUsage : ExitCode::kSuccess;
+  }
+  return compile(read_request(*language, {words.begin() + 2, words.end()}));
+}
+
+void add_compile_commands(CLI::App& app) {
+  app.add_subcommand("cc", "Compile C with race detection; arguments are the compiler's");
+  app.add_subcommand("c++", "Compile C++ with race detection; arguments are the compiler's");
+}
+
+}  // namespace deadheat

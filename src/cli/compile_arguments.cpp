@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/compile_arguments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "cli/compiler_options.h"
+
+namespace deadheat {
+
+namespace {
+
+constexpr int kMaxResponseDepth = 16;
+
+// Blanks separate words, quotes of both kinds protect them, a backslash the next
+// character.
+std::vector<std::string> split_response(std::string_view text) {
+  std::vector<std::string> words;
+  std::optional<std::string> word;
+  char quote = '\0';
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char character = text[at];
+    const bool blank = std::isspace(static_cast<unsigned char>(character)) != 0;
+    if (quote == '\0' && blank) {
+      if (word) words.push_back(std::move(*word));
+      word.reset();
+      continue;
+    }
+    if (!word) word.emplace();
+    if (character == '\\' && at + 1 < text.size()) {
+      *word += text[++at];
+    } else if (character == quote) {
+      quote = '\0';
+    } else if (quote == '\0' && (character == '"' || character == '\'')) {
+      quote = character;
+    } else {
+      *word += character;
+    }
+  }
+  if (word) words.push_back(std::move(*word));
+  return words;
+}
+
+void expand_into(const std::vector<std::string>& arguments, int depth, std::vector<std::string>& expanded) {
+  for (const std::string& argument : arguments) {
+    std::ifstream file;
+    if (argument.size() > 1 && argument.front() == '@' && depth < kMaxResponseDepth) file.open(argument.substr(1));
+    if (!file.is_open()) {
+      expanded.push_back(argument);
+      continue;
+    }
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    expand_into(split_response(text), depth + 1, expanded);
+  }
+}
+
+// "-fsanitize=thread,undefined" is ours in part: the compiler must not see the
+// word, or it links its own runtime. Returns nothing when nothing is left.
+std::optional<std::string> without_thread_sanitizer(const std::string& argument) {
+  const auto list = value_of(argument, "-fsanitize=");
+  if (!list) return argument;
+  std::string kept;
+  for (const std::string_view name : split_at(*list, ',')) {
+    if (name == "thread") continue;
+    if (!kept.empty()) kept += ',';
+    kept += name;
+  }
+  if (kept == *list) return argument;
+  if (kept.empty()) return std::nullopt;
+  return "-fsanitize=" + kept;
+}
+
+// The user's arguments with the words taken out that we say ourselves.
+std::vector<std::string> user_arguments(const std::vector<std::string>& arguments) {
+  std::vector<std::string> result;
+  for (const std::string& argument : arguments) {
+    const std::vector<std::string> expanded = expand_response_files({argument});
+    std::vector<std::string> kept;
+    for (const std::string& word : expanded) {
+      if (auto rest = without_thread_sanitizer(word)) kept.push_back(std::move(*rest));
+    }
+    if (kept == expanded) {
+      result.push_back(argument);
+    } else {
+      result.insert(result.end(), kept.begin(), kept.end());
+    }
+  }
+  return result;
+}
+
+using Words = std::vector<std::string>;
+
+void append(Words& words, std::initializer_list<std::string_view> more) {
+  words.insert(words.end(), more.begin(), more.end());
+}
+
+// A word for the linker. It keeps its place among the inputs, and `-x c++` before
+// it does not turn an archive into a source.
+void append_for_linker(Words& words, const std::string& word) {
+  if (word.find(',') == std::string::npos) {
+    words.push_back("-Wl," + word);
+  } else {
+    append(words, {"-Xlinker", word});
+  }
+}
+
+// How -fsanitize=thread reaches the compiler proper and does not bring the
+// compiler's runtime into the link.
+void append_sanitizer(Words& words, const CommandShape& shape, CompilerFamily family, const InstallLayout& layout) {
+  const bool links = shape.stage == CompileStage::kLink;
+  if (links && family == CompilerFamily::kGcc) {
+    append(words, {"-specs=" + layout.gcc_specs()});  // also for objects alone: -flto compiles now
+  } else if (!shape.has_sources) {
+    return;  // clang would warn of an option without use
+  } else if (!links) {
+    append(words, {"-fsanitize=thread"});
+  } else if (!shape.has_other_sanitizer) {
+    append(words, {"-fsanitize=thread", "-fno-sanitize-link-runtime"});
+  } else {
+    // The option above would keep the other sanitizer's runtime away, too.
+    append(words, {"-Xclang", "-fsanitize=thread"});
+  }
+}
+
+void append_compile_options(Words& words, const CommandShape& shape, CompilerFamily family) {
+  if (!shape.has_debug_option) append(words, {"-g1"});
+  if (family == CompilerFamily::kGcc) {
+    append(words,
+           {"-Wno-tsan", "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memset", "-fno-builtin-strcpy",
+            "-fno-builtin-stpcpy", "-fno-builtin-strncpy", "-fno-builtin-strcat", "-fno-builtin-strncat",
+            "-mmemcpy-strategy=libcall:-1:noalign", "-mmemset-strategy=libcall:-1:noalign"});
+  } else if (shape.has_wide_vectors) {
+    append(words, {"-mprefer-vector-width=128"});
+  }
+}
+
+void append_runtime(Words& words, const InstallLayout& layout) {
+  append_for_linker(words, "--whole-archive");
+  append_for_linker(words, layout.static_runtime());
+  append_for_linker(words, "--no-whole-archive");
+  append_for_linker(words, "--dynamic-list=" + layout.symbol_list());
+  append(words, {"-lpthread", "-ldl", "-lm"});
+}
+
+std::string refusal(const std::string& option) {
+  if (option == "-static" || option == "--static" || option == "-static-pie") {
+    return fmt::format(
+        "cannot link with {}: the runtime must stand between the program and a shared C library; "
+        "-static-libstdc++ and -static-libgcc are fine",
+        option);
+  }
+  if (option == "-m32" || option == "-mx32" || option == "-m16") {
+    return fmt::format("cannot compile with {}: only x86-64 programs can be checked", option);
+  }
+  return fmt::format("cannot combine {} with race detection: only one of these sanitizers fits in a program", option);
+}
+
+}  // namespace
+
+std::vector<std::string> expand_response_files(const std::vector<std::string>& arguments) {
+  std::vector<std::string> expanded;
+  expand_into(arguments, 0, expanded);
+  return expanded;
+}
+
+Result<std::vector<std::string>> instrumented_arguments(const std::vector<std::string>& arguments,
+                                                        CompilerFamily family, const Result<InstallLayout>& layout) {
+  const CommandShape shape = classify_command(expand_response_files(arguments));
+  if (shape.stage == CompileStage::kQuery) return arguments;
+  if (!shape.refused.empty()) return Error{ErrorCode::kUnsupported, refusal(shape.refused)};
+  const bool links = shape.stage == CompileStage::kLink;
+  if (links && !layout.ok()) return layout.error();
+  const InstallLayout files = layout.ok() ? layout.value() : InstallLayout{};
+
+  Words words;
+  append_sanitizer(words, shape, family, files);
+  if (shape.has_sources) append_compile_options(words, shape, family);
+  const Words user = user_arguments(arguments);
+  words.insert(words.end(), user.begin(), user.end());
+  if (!links) return words;
+  if (shape.result == LinkResult::kExecutable) append_runtime(words, files);
+  if (shape.result == LinkResult::kSharedLibrary && shape.forbids_undefined) append_for_linker(words, "-zundefs");
+  return words;
+}
+
+std::string shell_quoted(const std::vector<std::string>& words) {
+  constexpr std::string_view kPlain = "-_=+,./:@%^";
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [&](unsigned char character) {
+      return std::isalnum(character) != 0 || kPlain.find(static_cast<char>(character)) != std::string_view::npos;
+    });
+    if (plain) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char character : word) {
+      if (character == '\'') {
+        line += "'\\''";
+      } else {
+        line += character;
+      }
+    }
+    line += '\'';
+  }
+  return line;
+}
+
+}  // namespace deadheat

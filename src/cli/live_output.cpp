@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/live_output.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "cli/choice.h"
+#include "cli/messages.h"
+#include "report/describe.h"
+#include "report/finding_json.h"
+#include "report/live_text.h"
+
+namespace deadheat {
+
+namespace {
+
+constexpr std::string_view kProcessMark = "%p";
+
+bool names_processes(const LiveOutputOptions& options) {
+  return options.log_path && options.log_path->find(kProcessMark) != std::string::npos;
+}
+
+std::string path_for(std::string path, std::uint32_t process) {
+  const std::string number = std::to_string(process);
+  for (std::size_t at = 0; (at = path.find(kProcessMark, at)) != std::string::npos; at += number.size()) {
+    path.replace(at, kProcessMark.size(), number);
+  }
+  return path;
+}
+
+Error cannot_write(const std::string& path) {
+  return {ErrorCode::kIo, fmt::format("cannot write '{}': {}", path, std::generic_category().message(errno))};
+}
+
+int open_log(const std::string& path) {
+  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+}
+
+}  // namespace
+
+Result<LiveOutput> LiveOutput::open(const LiveOutputOptions& options, int descriptor) {
+  std::optional<std::string> text_path = options.log_path;
+  std::optional<Output> document;
+  if (options.format == ReportFormat::kJson) {
+    // Standard output is the program's own: a document between its lines helps nobody.
+    if (options.output || descriptor == STDOUT_FILENO) {
+      auto opened = Output::open(options.output);
+      if (!opened.ok()) return opened.error();
+      document.emplace(std::move(opened).value());
+    }
+  } else if (!text_path && options.output && *options.output != "-") {
+    text_path = options.output;
+  } else if (options.output == "-") {
+    descriptor = STDOUT_FILENO;
+  }
+  if (text_path && !names_processes(options)) {
+    descriptor = open_log(*text_path);
+    if (descriptor < 0) return cannot_write(*text_path);
+  }
+  return LiveOutput(options, descriptor, std::move(document));
+}
+
+LiveOutput::~LiveOutput() {
+  for (const auto& [process, descriptor] : logs_) {
+    if (descriptor > STDERR_FILENO) ::close(descriptor);
+  }
+}
+
+int LiveOutput::descriptor_for(std::uint32_t process) {
+  if (!names_processes(options_) || process == 0) return descriptor_;
+  const auto [place, is_new] = logs_.try_emplace(process, descriptor_);
+  if (is_new) {
+    const std::string path = path_for(*options_.log_path, process);
+    place->second = open_log(path);
+    if (place->second < 0) {
+      print_error(cannot_write(path).message);
+      place->second = STDERR_FILENO;
+    }
+  }
+  return place->second;
+}
+
+void LiveOutput::write(std::uint32_t process, std::string_view text) {
+  const int descriptor = descriptor_for(process);
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      if (!std::exchange(has_complained_, true) && descriptor != STDERR_FILENO) {
+        print_error(fmt::format("cannot write the report: {}", std::generic_category().message(errno)));
+      }
+      return;
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void LiveOutput::show(const LiveReport::News& news, std::uint32_t process) {
+  if (news.notice && !options_.quiet) {
+    write(process, fmt::format("deadheat: process {}: {}\n", process, printable(*news.notice)));
+  }
+  if (news.race == nullptr || options_.format == ReportFormat::kJson) return;
+  const ColourMode colour = colour_for(options_.colour, descriptor_for(process));
+  write(process, format_live_race(*news.race, ++shown_, colour) + "\n");
+}
+
+void LiveOutput::show_all(LiveReport& report) {
+  for (const LiveRace& race : report.races()) {
+    if (!race.is_suppressed) show({&race, std::nullopt}, race.live.process);
+  }
+}
+
+Status LiveOutput::finish(LiveReport& report, const LiveEnding& ending) {
+  const ColourMode colour = colour_for(options_.colour, descriptor_);
+  std::string text;
+  if (!options_.quiet) {
+    for (const std::string& loss : describe_losses(report)) text += fmt::format("deadheat: warning: {}\n", loss);
+    if (ending.problem) text += fmt::format("deadheat: warning: {}\n", printable(*ending.problem));
+    text += fmt::format("deadheat: {}{}\n", describe_totals(report, colour), ending.words);
+  }
+  if (options_.stats) text += format_live_stats(report);
+  if (options_.format == ReportFormat::kText) {
+    write(0, text);
+    return {};
+  }
+  const std::string json = format_live_json_report(
+      report, {DEADHEAT_VERSION, ending.program, ending.exit_status, ending.signal, ending.problem});
+  if (!document_) {
+    write(0, json);
+    return {};
+  }
+  Status status = document_->write(json);
+  // The document is elsewhere: people get the summary.
+  if (options_.output && *options_.output != "-") write(0, text);
+  return status;
+}
+
+void add_live_options(CLI::App& command, LiveOutputOptions& options, std::vector<std::string>& suppressions) {
+  add_choice<ReportFormat>(command, "--format", options.format,
+                           {{"text", ReportFormat::kText}, {"json", ReportFormat::kJson}}, "text (default) or json");
+  command.add_option("-o,--output", options.output, "Write the report to this file")->option_text("FILE");
+  command
+      .add_option("--suppressions", suppressions, "Races not to report, in TSan's syntax; may be given several times")
+      ->allow_extra_args(false)
+      ->option_text("FILE");
+  command.add_flag("--stats", options.stats, "Show what the detector did, and what each suppression hid");
+  add_choice<ColourChoice>(
+      command, "--color", options.colour,
+      {{"auto", ColourChoice::kAuto}, {"always", ColourChoice::kAlways}, {"never", ColourChoice::kNever}},
+      "auto (default: on a terminal, unless NO_COLOR is set), always or never");
+}
+
+Result<Suppressions> read_suppressions(const std::vector<std::string>& paths) {
+  Suppressions suppressions;
+  for (const std::string& path : paths) {
+    if (Status status = suppressions.add_file(path); !status.ok()) return status.error();
+  }
+  return suppressions;
+}
+
+}  // namespace deadheat

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// `deadheat report`: the races in the raw files that an observed program leaves
+// when it was not started by `deadheat run`.
+//
+// A program that was killed leaves a file that ends in the middle of a packet:
+// what is complete is shown, and that there may be more is said.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/live_output.h"
+#include "cli/messages.h"
+#include "report/live_report.h"
+
+namespace deadheat {
+
+namespace {
+
+struct ReportOptions {
+  LiveOutputOptions output;
+  std::vector<std::string> suppressions;
+  std::vector<std::string> files;
+};
+
+constexpr char kFooter[] = R"(A program built with 'deadheat c++' that is started directly writes its races to a file
+and says so. This command makes words of it; the program's own file should still be
+there, for its symbols. Give the files of all processes of one run together.
+
+Examples:
+  deadheat report deadheat.4711
+  deadheat report --format json -o races.json deadheat.*
+
+Exit codes: 0 no race; 66 races found; 1 bad file or failure; 2 bad usage.)";
+
+struct FileOutcome {
+  std::optional<std::string> problem;  // after some packets: shown as a warning
+  std::optional<Error> error;          // nothing could be read
+};
+
+FileOutcome read_into(const std::string& path, LiveReport& report) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string content{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open() || file.bad()) {
+    return {{},
+            Error{ErrorCode::kIo, fmt::format("cannot read '{}': {}", path, std::generic_category().message(errno))}};
+  }
+  RawPacketReader reader(std::as_bytes(std::span(content)));
+  std::uint64_t packets = 0;
+  std::optional<std::string> problem;
+  while (const auto bytes = reader.next()) {
+    const auto packet = parse_packet(*bytes);
+    if (packet.ok()) {
+      const auto news = report.add(packet.value());
+      if (news.notice) print_note(fmt::format("process {}: {}", packet.value().process, *news.notice));
+    } else if (!problem) {
+      problem = about_file(path, packet.error().message);
+    }
+    ++packets;
+  }
+  if (reader.damage()) {
+    std::string message = about_file(path, reader.damage()->message);
+    if (packets == 0) return {{}, Error{ErrorCode::kMalformed, std::move(message)}};
+    problem = std::move(message) + "; the report has what comes before";
+  }
+  return {std::move(problem), {}};
+}
+
+ExitCode report(const ReportOptions& options) {
+  const auto failed = [](const Error& error, ExitCode code) {
+    print_error(error.message);
+    return code;
+  };
+  auto suppressions = read_suppressions(options.suppressions);
+  if (!suppressions.ok()) return failed(suppressions.error(), ExitCode::kUsage);
+  auto output = LiveOutput::open(options.output, STDOUT_FILENO);
+  if (!output.ok()) return failed(output.error(), ExitCode::kFailure);
+  // Debug information comes from this machine, without downloads.
+  unsetenv("DEBUGINFOD_URLS");
+  LiveReport live(std::move(suppressions).value());
+  LiveEnding ending;
+  bool has_failed = false;
+  for (const std::string& path : options.files) {
+    FileOutcome outcome = read_into(path, live);
+    if (outcome.problem) ending.problem = std::move(outcome.problem);
+    if (outcome.error) print_error(outcome.error->message);
+    has_failed = has_failed || outcome.error.has_value();
+  }
+  if (has_failed && live.process_count() == 0) return ExitCode::kFailure;
+  output.value().show_all(live);
+  if (const Status status = output.value().finish(live, ending); !status.ok()) {
+    return failed(status.error(), ExitCode::kFailure);
+  }
+  if (has_failed) return ExitCode::kFailure;
+  return live.race_count() == 0 ? ExitCode::kSuccess : ExitCode::kRacesFound;
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, ExitCode& result) {
+  auto options = std::make_shared<ReportOptions>();
+  CLI::App* command = app.add_subcommand("report", "Show the races in a raw file of a directly started program");
+  command->footer(kFooter);
+  add_live_options(*command, options->output, options->suppressions);
+  command->add_option("FILES", options->files, "The raw files")->required()->option_text("FILE...");
+  command->callback([options, &result] { result = report(*options); });
+}
+
+}  // namespace deadheat

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+// `deadheat run`: starts a program that was built with a race detector's hooks,
+// and reports the races of that run as they are found.
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/install_layout.h"
+#include "cli/live_output.h"
+#include "cli/messages.h"
+#include "cli/program_file.h"
+#include "cli/run_child.h"
+#include "cli/run_settings.h"
+#include "report/describe.h"
+#include "report/live_report.h"
+#include "report/trace_recorder.h"
+
+namespace deadheat {
+
+namespace {
+
+struct RunOptions {
+  LiveOutputOptions output;
+  RunSettings settings;
+  std::optional<std::string> record;
+  bool force = false;
+  bool no_colour = false;
+  CLI::App* command = nullptr;
+};
+
+constexpr char kFooter[] = R"(The whole line: deadheat run [OPTIONS] [--] PROGRAM [ARGUMENTS...]
+Options go before PROGRAM; all after it is the program's own. The program must have been
+built with 'deadheat c++' or 'deadheat cc', or by g++ with -fsanitize=thread. Races are
+shown on standard error as they are found.
+
+Examples:
+  deadheat c++ -g -O1 bank.cpp -o bank && deadheat run ./bank
+  deadheat run --suppressions known.supp -- ./bank --accounts 100
+  deadheat run --format json -o races.json ./bank
+  deadheat run --record bank.dht ./bank && deadheat analyze bank.dht
+
+Suppressions are those of TSan: 'race:pattern' hides races with the pattern in a
+function, file or module of either stack, 'race_top:' looks at the innermost frame only,
+'called_from_lib:' at the module. DEADHEAT_OPTIONS in the environment sets options of the
+runtime; those given here win.
+
+Exit codes: 0 or the program's own, 128 + n if signal n killed it; 66 (see --exitcode)
+races found; 2 bad usage, or a program that cannot be observed; 126 the program cannot be
+started; 127 it was not found.)";
+
+// What `deadheat run` is about to start, and how.
+struct Plan {
+  ChildRequest child;
+  ProgramKind kind = ProgramKind::kUninstrumented;
+};
+
+constexpr ExitCode exit_code(int number) { return static_cast<ExitCode>(number); }
+
+std::string advice(const std::string& path) {
+  return fmt::format(
+      "build it with 'deadheat c++' or 'deadheat cc' in place of the compiler (see 'deadheat c++ --help'), then run "
+      "'{}' again",
+      path);
+}
+
+// Whether the program can report to us; says why not.
+bool is_observable(const ProgramFile& program, const RunOptions& options) {
+  if (program.kind == ProgramKind::kStaticTsan) {
+    print_error(
+        fmt::format("'{}' has clang's own ThreadSanitizer runtime linked into it, which cannot be replaced; "
+                    "link it again with 'deadheat c++', or with clang's -shared-libsan",
+                    program.path));
+    return false;
+  }
+  if (program.kind != ProgramKind::kUninstrumented || options.force) return true;
+  print_error(fmt::format("'{}' was not built for race detection; {} (--force runs it as it is)", program.path,
+                          advice(program.path)));
+  return false;
+}
+
+void warn_of_rpath(const ProgramFile& program, const InstallLayout& layout) {
+  std::error_code ignored;
+  for (const std::string& directory : program.rpath) {
+    const std::string library = directory + "/" + program.runtime_name;
+    if (!std::filesystem::exists(library, ignored)) continue;
+    if (std::filesystem::equivalent(directory, layout.stand_in_directory(), ignored)) return;
+    print_warning(
+        fmt::format("'{}' has an RPATH that finds '{}' before ours: races will be reported by that library, "
+                    "not by Deadheat; link the program without that RPATH",
+                    program.path, library));
+    return;
+  }
+}
+
+// The environment that makes the loader take our libraries.
+Status add_libraries(const ProgramFile& program, std::vector<std::string>& settings) {
+  const auto layout = find_install_layout();
+  if (!layout.ok()) {
+    // A program with our runtime inside needs nothing of us.
+    if (program.kind == ProgramKind::kSharedTsan) return layout.error();
+    return {};
+  }
+  const InstallLayout& files = layout.value();
+  if (program.kind == ProgramKind::kSharedTsan) {
+    const std::string library = files.stand_in_directory() + "/" + program.runtime_name;
+    std::error_code ignored;
+    if (!std::filesystem::exists(library, ignored)) {
+      return Error{ErrorCode::kUnsupported,
+                   fmt::format("'{}' needs '{}', and '{}' has no replacement for it; {}", program.path,
+                               program.runtime_name, files.stand_in_directory(), advice(program.path))};
+    }
+    warn_of_rpath(program, files);
+  }
+  const char* before = std::getenv("LD_LIBRARY_PATH");
+  settings.push_back(fmt::format("LD_LIBRARY_PATH={}:{}{}{}", files.stand_in_directory(), files.library_directory,
+                                 before == nullptr || *before == '\0' ? "" : ":", before == nullptr ? "" : before));
+  return {};
+}
+
+// Nothing, with the reason said and its exit code in `result`, when the program
+// cannot be run.
+std::optional<Plan> make_plan(const RunOptions& options, const std::vector<std::string>& words, ExitCode& result) {
+  const Lookup lookup = find_program(words.front());
+  if (lookup.path.empty()) {
+    print_error(lookup.error.message);
+    result = exit_code(static_cast<int>(lookup.error.failure));
+    return std::nullopt;
+  }
+  const auto program = inspect_program(lookup.path);
+  if (!program.ok()) {
+    print_error(program.error().message);
+    result = exit_code(static_cast<int>(LaunchFailure::kNotExecutable));
+    return std::nullopt;
+  }
+  if (!is_observable(program.value(), options)) {
+    result = ExitCode::kUsage;
+    return std::nullopt;
+  }
+  Plan plan;
+  plan.kind = program.value().kind;
+  plan.child.path = lookup.path;
+  plan.child.arguments = words;
+  plan.child.settings.push_back(fmt::format("{}={}", raw_report::kOptionsVariable, runtime_options(options.settings)));
+  if (const Status status = add_libraries(program.value(), plan.child.settings); !status.ok()) {
+    print_error(status.error().message);
+    result = ExitCode::kFailure;
+    return std::nullopt;
+  }
+  return plan;
+}
+
+// One run, from the first packet to the summary.
+class Run {
+ public:
+  Run(const RunOptions& options, Suppressions suppressions, LiveOutput output, std::unique_ptr<TraceRecorder> recorder)
+      : options_(options),
+        report_(std::move(suppressions)),
+        output_(std::move(output)),
+        recorder_(std::move(recorder)) {}
+
+  ExitCode watch(ChildProcess& child, const std::string& program) {
+    // Debug information comes from this machine; a download in the middle of a
+    // run would hold up the program. The program has the environment it had.
+    unsetenv("DEBUGINFOD_URLS");
+    // A trace that grows over the user's limit is an error of that file, not our end.
+    std::signal(SIGXFSZ, SIG_IGN);
+    const ChildEnd end = child.watch([this](std::span<const std::byte> bytes) { return take(bytes); });
+    finish_recording();
+    const LiveEnding ending = describe(end, program);
+    const Status written = output_.finish(report_, ending);
+    if (!written.ok()) print_error(written.error().message);
+    return exit_code_after(end);
+  }
+
+ private:
+  AfterPacket take(std::span<const std::byte> bytes) {
+    const auto packet = parse_packet(bytes);
+    if (!packet.ok()) {
+      if (damaged_++ == 0) print_warning(fmt::format("a report is damaged: {}", packet.error().message));
+      return AfterPacket::kGoOn;
+    }
+    if (recorder_ != nullptr) record(packet.value());
+    const LiveReport::News news = report_.add(packet.value());
+    if (news.race != nullptr && recorder_ != nullptr) recorder_->add_names(news.race->live);
+    output_.show(news, packet.value().process);
+    const bool ends = news.race != nullptr && options_.settings.halt_on_error;
+    return ends ? AfterPacket::kEndProgram : AfterPacket::kGoOn;
+  }
+
+  void record(const RawPacket& packet) {
+    if (!std::holds_alternative<EventsPacket>(packet.body) && !std::holds_alternative<SitesPacket>(packet.body)) return;
+    const Status status = recorder_->add(packet, report_.modules_of(packet.process), report_.symbolizer());
+    if (!status.ok()) recording_failed(status.error());
+  }
+
+  void recording_failed(const Error& error) {
+    print_error(fmt::format("recording to '{}' ended after {}: {}", *options_.record,
+                            counted(recorder_->event_count(), "event"), error.message));
+  }
+
+  void finish_recording() {
+    if (recorder_ == nullptr) return;
+    const Status status = recorder_->close();
+    if (!status.ok()) recording_failed(status.error());
+    if (recorder_->left_out() != 0) {
+      print_warning(fmt::format("'{}' is of the first process only: {} of others are not in it", *options_.record,
+                                counted(recorder_->left_out(), "event")));
+    }
+  }
+
+  LiveEnding describe(const ChildEnd& end, const std::string& program) const {
+    LiveEnding ending;
+    ending.program = program;
+    if (end.was_ended) {
+      ending.words = "; program was ended at the first race";
+    } else if (WIFSIGNALED(end.wait_status)) {
+      ending.signal = WTERMSIG(end.wait_status);
+      ending.words = fmt::format("; program was killed by signal {} ({})", *ending.signal, strsignal(*ending.signal));
+    } else {
+      ending.exit_status = WEXITSTATUS(end.wait_status);
+      ending.words = fmt::format("; program ended with status {}", *ending.exit_status);
+    }
+    if (report_.process_count() == 0) {
+      ending.problem = "nothing of what ran was built for race detection, so nothing was checked";
+    } else if (damaged_ != 0) {
+      ending.problem = counted(damaged_, "report") + " could not be read";
+    } else if (end.descendants_left) {
+      ending.problem = "a process that the program started is still running; its later races are not reported";
+    }
+    return ending;
+  }
+
+  ExitCode exit_code_after(const ChildEnd& end) const {
+    const int for_races = options_.settings.exit_code.value_or(kDefaultRaceExitCode);
+    const bool has_races = report_.race_count() != 0 && for_races != 0;
+    if (WIFSIGNALED(end.wait_status) && !end.was_ended) return exit_code(128 + WTERMSIG(end.wait_status));
+    if (has_races) return exit_code(for_races);
+    if (end.was_ended) return exit_code(kDefaultRaceExitCode);
+    return exit_code(WEXITSTATUS(end.wait_status));
+  }
+
+  const RunOptions& options_;
+  LiveReport report_;
+  LiveOutput output_;
+  std::unique_ptr<TraceRecorder> recorder_;
+  std::uint64_t damaged_ = 0;
+};
+
+ExitCode failed(const Error& error, ExitCode code) {
+  print_error(error.message);
+  return code;
+}
+
+// Stands for the first "--" while the command line is parsed. No option, so the
+// parsing ends at it at the latest, and no text that a user can type by accident.
+constexpr char kDoubleDash[] = "\x01--";
+
+// The program and its arguments, and whether a "--" came before them.
+struct ProgramWords {
+  std::vector<std::string> words;
+  bool is_marked = false;
+};
+
+ProgramWords program_words(const CLI::App& command) {
+  ProgramWords program{command.remaining(), false};
+  if (!program.words.empty() && program.words.front() == kDoubleDash) {
+    program.words.erase(program.words.begin());
+    program.is_marked = true;
+  }
+  // Behind the program's name it is the program's own.
+  for (std::string& word : program.words) {
+    if (word == kDoubleDash) word = "--";
+  }
+  return program;
+}
+
+ExitCode run(RunOptions& options) {
+  const auto [words, is_marked] = program_words(*options.command);
+  if (words.empty()) return failed({ErrorCode::kInvalid, "which program? see 'deadheat run --help'"}, ExitCode::kUsage);
+  if (!is_marked && words.front().starts_with("-")) {
+    return failed({ErrorCode::kInvalid, fmt::format("unknown option '{}'; see 'deadheat run --help'", words.front())},
+                  ExitCode::kUsage);
+  }
+  if (options.no_colour) options.output.colour = ColourChoice::kNever;
+  options.settings.stats = options.output.stats;
+  options.settings.record = options.record.has_value();
+  if (const Status status = add_environment(options.settings); !status.ok()) {
+    return failed(status.error(), ExitCode::kUsage);
+  }
+  ExitCode result = ExitCode::kFailure;
+  const auto plan = make_plan(options, words, result);
+  if (!plan) return result;
+  auto suppressions = read_suppressions(options.settings.suppressions);
+  if (!suppressions.ok()) return failed(suppressions.error(), ExitCode::kUsage);
+  auto output = LiveOutput::open(options.output, STDERR_FILENO);
+  if (!output.ok()) return failed(output.error(), ExitCode::kFailure);
+  std::unique_ptr<TraceRecorder> recorder;
+  if (options.record) {
+    auto created = TraceRecorder::create(*options.record);
+    if (!created.ok()) return failed(created.error(), ExitCode::kFailure);
+    recorder = std::move(created).value();
+  }
+  const ChildProcess::Started started = ChildProcess::start(plan->child);
+  if (started.child == nullptr) {
+    print_error(started.error.message);
+    return exit_code(static_cast<int>(started.error.failure));
+  }
+  Run session(options, std::move(suppressions).value(), std::move(output).value(), std::move(recorder));
+  return session.watch(*started.child, plan->child.path);
+}
+
+}  // namespace
+
+void keep_double_dash(int argument_count, char** arguments) {
+  static char stand_in[sizeof(kDoubleDash)];
+  std::memcpy(stand_in, kDoubleDash, sizeof(kDoubleDash));
+  if (argument_count < 2 || std::strcmp(arguments[1], "run") != 0) return;
+  for (int index = 2; index < argument_count; ++index) {
+    if (std::strcmp(arguments[index], "--") != 0) continue;
+    arguments[index] = stand_in;
+    return;
+  }
+}
+
+void add_run_command(CLI::App& app, ExitCode& result) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "Run a program and report its data races");
+  options->command = command;
+  command->footer(kFooter);
+  command->prefix_command();
+  add_live_options(*command, options->output, options->settings.suppressions);
+  command
+      ->add_option("--log-path", options->output.log_path,
+                   "Write text there, not to standard error; %p becomes the process number")
+      ->option_text("FILE");
+  command->add_flag("--no-color", options->no_colour, "The same as --color never");
+  command->add_flag("-q,--quiet", options->output.quiet, "Show races and nothing else");
+  command
+      ->add_option("--exitcode", options->settings.exit_code,
+                   "Exit status when races were found (default 66); 0 keeps the program's own")
+      ->check(CLI::Range(0, 255))
+      ->option_text("NUMBER");
+  command->add_flag("--halt-on-error", options->settings.halt_on_error, "End the program at the first race");
+  command
+      ->add_option("--memory-limit", options->settings.memory_limit,
+                   "Memory for the history of accesses, as in 512M or 4G; more is dropped and counted")
+      ->transform(CLI::AsSizeValue(false))
+      ->option_text("SIZE");
+  command->add_flag("--strict-atomics", options->settings.strict_atomics,
+                    "C++20: a relaxed store of the releasing thread ends its release sequence");
+  command->add_option("--record", options->record, "Write every event to this trace, for 'deadheat analyze'")
+      ->option_text("FILE");
+  command->add_flag("--force", options->force, "Run the program even if it was not built for race detection");
+  command->callback([options, &result] { result = run(*options); });
+}
+
+}  // namespace deadheat

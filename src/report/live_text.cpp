@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/live_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/raw.h"
+#include "report/describe.h"
+
+namespace deadheat {
+
+namespace {
+
+std::string describe_owner(std::optional<ThreadId> thread, const Dictionary& dictionary) {
+  return thread ? describe_thread(*thread, dictionary) : std::string("an unknown thread");
+}
+
+// What stands after "race on".
+std::string describe_target(const LiveFinding& live) {
+  const Finding& finding = live.finding;
+  const MemoryPlace& memory = live.memory;
+  const std::string bytes = counted(finding.size, "byte");
+  const std::string plain = fmt::format("{} at {:#x}", bytes, finding.address);
+  const auto into = [&](std::string_view what) {
+    if (memory.size == 0 || finding.address < memory.begin) return fmt::format("{} in a {}", plain, what);
+    return fmt::format("{}, {} into a {} of {}", plain, counted(finding.address - memory.begin, "byte"), what,
+                       counted(memory.size, "byte"));
+  };
+  switch (memory.kind) {
+    case MemoryClass::kGlobal:
+      return fmt::format("{} ({})", describe_address(finding.address, live.dictionary), plain);
+    case MemoryClass::kHeap:
+      return into("heap block");
+    case MemoryClass::kFreedHeap:
+      return into("freed heap block");
+    case MemoryClass::kStack:
+      return fmt::format("{} on the stack of {}", plain, describe_owner(memory.thread, live.dictionary));
+    case MemoryClass::kThreadLocal:
+      return fmt::format("{} in the thread-local storage of {}", plain, describe_owner(memory.thread, live.dictionary));
+    case MemoryClass::kMapped:
+      return into("mapping");
+    case MemoryClass::kUnknown:
+      break;
+  }
+  if (!memory.module.empty()) return fmt::format("{} in {}", plain, printable(base_name(memory.module)));
+  return plain;
+}
+
+// " (since deposit bank.cpp:40)".
+std::string describe_acquisition(const SiteStack& acquired, const Dictionary& dictionary) {
+  if (acquired.empty()) return {};
+  const Site& site = dictionary.sites[acquired.front()];
+  const std::string place = describe_place(site);
+  return fmt::format(" (since {}{}{})", describe_function(site), place.empty() ? "" : " ", place);
+}
+
+void add_access(std::string& out, std::string_view label, const RacingAccess& access,
+                const std::vector<SiteStack>& acquired, const Dictionary& dictionary, ColourMode colour) {
+  add_line(out, label,
+           fmt::format("{} by {}, epoch {}@{}", describe_access(access), describe_thread(access.thread, dictionary),
+                       access.clock, raw(access.thread)),
+           colour);
+  add_stack(out, stack_of(access), dictionary, colour);
+  if (includes(access.traits, AccessTraits::kLocksUnknown)) {
+    add_line(out, "", "which locks it held is not known any more", colour);
+    return;
+  }
+  std::string locks;
+  for (std::size_t index = 0; index < access.locks.size(); ++index) {
+    if (index != 0) locks += ", ";
+    locks += describe_lock(access.locks[index], dictionary);
+    if (index < acquired.size()) locks += describe_acquisition(acquired[index], dictionary);
+  }
+  add_line(out, "", "holds " + (locks.empty() ? "no lock" : locks), colour);
+}
+
+void add_memory(std::string& out, const LiveFinding& live, ColourMode colour) {
+  const MemoryPlace& memory = live.memory;
+  const std::string words = describe_memory(live);
+  if (words.empty()) return;
+  add_line(out, "memory", words, colour);
+  add_stack(out, memory.allocated, live.dictionary, colour);
+  if (memory.kind == MemoryClass::kFreedHeap) {
+    add_line(out, "freed", "by " + describe_owner(memory.freed_by, live.dictionary), colour);
+    add_stack(out, memory.freed, live.dictionary, colour);
+  }
+}
+
+void add_thread(std::string& out, const LiveThread& thread, const Dictionary& dictionary, ColourMode colour) {
+  if (thread.is_main) return;
+  std::string words = describe_thread(thread.id, dictionary);
+  if (thread.is_fiber) words += ", a fiber";
+  if (thread.is_finished) words += ", finished";
+  words += thread.parent ? ", created by " + describe_thread(*thread.parent, dictionary)
+                         : std::string(", whose creation was not seen");
+  add_line(out, "thread", words, colour);
+  add_stack(out, thread.created, dictionary, colour);
+}
+
+void add_locks(std::string& out, const LiveFinding& live, ColourMode colour) {
+  for (const LiveLock& lock : live.locks) {
+    if (lock.created.empty()) continue;
+    const auto name = live.dictionary.syncs.find(lock.id);
+    add_line(out, "lock",
+             name == live.dictionary.syncs.end()
+                 ? fmt::format("lock {:#x}, created or first used", lock.address)
+                 : fmt::format("{} ({:#x}), created or first used", printable(name->second), lock.address),
+             colour);
+    add_stack(out, lock.created, live.dictionary, colour);
+  }
+}
+
+}  // namespace
+
+std::string describe_memory(const LiveFinding& live) {
+  const MemoryPlace& memory = live.memory;
+  const auto block = [&](std::string_view what, std::string_view how) {
+    std::string words = fmt::format("{} of {} at {:#x}", what, counted(memory.size, "byte"), memory.begin);
+    if (memory.thread) words += fmt::format(", {} by {}", how, describe_thread(*memory.thread, live.dictionary));
+    return words;
+  };
+  switch (memory.kind) {
+    case MemoryClass::kGlobal:
+      return fmt::format("global '{}' of {} at {:#x} in {}", printable(memory.name), counted(memory.size, "byte"),
+                         memory.begin, printable(base_name(memory.module)));
+    case MemoryClass::kHeap:
+      return block("heap block", "allocated");
+    case MemoryClass::kFreedHeap:
+      return block("freed heap block", "allocated");
+    case MemoryClass::kMapped:
+      return block("mapping", "mapped");
+    case MemoryClass::kStack:
+      return "stack of " + describe_owner(memory.thread, live.dictionary);
+    case MemoryClass::kThreadLocal:
+      return "thread-local storage of " + describe_owner(memory.thread, live.dictionary);
+    case MemoryClass::kUnknown:
+      break;
+  }
+  return {};
+}
+
+std::string format_live_race(const LiveRace& race, std::uint64_t number, ColourMode colour) {
+  const LiveFinding& live = race.live;
+  const Finding& finding = live.finding;
+  std::string out = fmt::format("{}. {} on {}\n", number, painted(title_of(finding.kind), Paint::kBad, colour),
+                                describe_target(live));
+  add_access(out, "later", finding.later, live.later_acquired, live.dictionary, colour);
+  add_access(out, "earlier", finding.earlier, live.earlier_acquired, live.dictionary, colour);
+  add_memory(out, live, colour);
+  for (const LiveThread& thread : live.threads) {
+    if (thread.id == finding.later.thread || thread.id == finding.earlier.thread) {
+      add_thread(out, thread, live.dictionary, colour);
+    }
+  }
+  add_locks(out, live, colour);
+  add_line(out, "why", explain(finding, live.dictionary), colour);
+  const std::string program(base_name(race.program));
+  add_line(out, "seen",
+           fmt::format("{}in process {}{}; fingerprint {}",
+                       race.occurrences > 1 ? counted(race.occurrences, "time") + ", first " : "", live.process,
+                       program.empty() ? "" : fmt::format(" ({})", printable(program)), race.fingerprint),
+           colour);
+  return out;
+}
+
+std::string describe_totals(LiveReport& report, ColourMode colour) {
+  std::string words;
+  if (report.race_count() == 0) {
+    words = painted("no data races", Paint::kGood, colour);
+  } else {
+    words = fmt::format("{} ({}{})", painted(counted(report.race_count(), "data race"), Paint::kBad, colour),
+                        report.is_complete() ? "" : "at least ", counted(report.occurrences(), "occurrence"));
+  }
+  if (report.suppressed_count() != 0) words += fmt::format(", {} suppressed", grouped(report.suppressed_count()));
+  return words;
+}
+
+std::vector<std::string> describe_losses(const LiveReport& report) {
+  std::vector<std::string> lines;
+  for (const LiveCounter& counter : report.counters()) {
+    if (!counter.is_loss || counter.value == 0) continue;
+    lines.push_back(fmt::format("lost: {} ({})", printable(counter.name), grouped(counter.value)));
+  }
+  return lines;
+}
+
+std::string format_live_stats(const LiveReport& report) {
+  std::vector<std::pair<std::string, std::uint64_t>> rows;
+  for (const LiveCounter& counter : report.counters()) rows.emplace_back(printable(counter.name), counter.value);
+  for (const Suppression& suppression : report.suppressions().all()) {
+    rows.emplace_back("suppressed by " + printable(suppression.line), suppression.matches);
+  }
+  std::size_t width = 0;
+  for (const auto& [name, value] : rows) width = std::max(width, name.size());
+  std::string out;
+  for (const auto& [name, value] : rows) {
+    fmt::format_to(std::back_inserter(out), "  {:<{}}  {:>16}\n", name, width, grouped(value));
+  }
+  return out;
+}
+
+}  // namespace deadheat

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/suppressions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "report/describe.h"
+
+namespace deadheat {
+
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\v\f";
+  const std::size_t first = text.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+std::optional<SuppressionKind> kind_of(std::string_view word) {
+  if (word == "race") return SuppressionKind::kRace;
+  if (word == "race_top") return SuppressionKind::kRaceTop;
+  if (word == "called_from_lib") return SuppressionKind::kCalledFromLibrary;
+  for (const std::string_view other : {"thread", "mutex", "signal", "deadlock"}) {
+    if (word == other) return SuppressionKind::kOther;
+  }
+  return std::nullopt;
+}
+
+Result<Suppression> parse_line(std::string_view line, const std::string& name, std::size_t number) {
+  const std::size_t colon = line.find(':');
+  const auto malformed = [&](std::string_view what) {
+    return Error{ErrorCode::kMalformed, fmt::format("{}:{}: {}", name, number, what)};
+  };
+  if (colon == std::string_view::npos) {
+    return malformed(fmt::format("'{}' has no ':'; a suppression looks like 'race:pattern'", line));
+  }
+  const std::string_view word = trimmed(line.substr(0, colon));
+  const std::string_view pattern = trimmed(line.substr(colon + 1));
+  const auto kind = kind_of(word);
+  if (!kind) {
+    return malformed(fmt::format(
+        "unknown kind '{}'; known are race, race_top, called_from_lib, thread, mutex, signal, deadlock", word));
+  }
+  if (pattern.empty()) return malformed(fmt::format("'{}' has no pattern after the ':'", line));
+  return Suppression{*kind, std::string(line), std::string(pattern), 0};
+}
+
+bool matches_module(const Suppression& suppression, const Site& site) {
+  return !site.module.empty() && matches_pattern(suppression.pattern, site.module);
+}
+
+bool matches_site(const Suppression& suppression, const Site& site) {
+  return (!site.function.empty() && matches_pattern(suppression.pattern, site.function)) ||
+         (!site.file.empty() && matches_pattern(suppression.pattern, site.file)) || matches_module(suppression, site);
+}
+
+bool matches(const Suppression& suppression, const LiveFinding& live) {
+  const SiteTable& sites = live.dictionary.sites;
+  const auto any_frame = [&](auto&& matches_frame) {
+    for (const RacingAccess* side : {&live.finding.earlier, &live.finding.later}) {
+      const std::vector<SiteId> stack = stack_of(*side);
+      if (std::any_of(stack.begin(), stack.end(),
+                      [&](SiteId site) { return matches_frame(suppression, sites[site]); })) {
+        return true;
+      }
+    }
+    return false;
+  };
+  switch (suppression.kind) {
+    case SuppressionKind::kRace:
+      return any_frame(matches_site) ||
+             (!live.memory.name.empty() && matches_pattern(suppression.pattern, live.memory.name));
+    case SuppressionKind::kRaceTop:
+      return matches_site(suppression, sites[live.finding.earlier.site]) ||
+             matches_site(suppression, sites[live.finding.later.site]);
+    case SuppressionKind::kCalledFromLibrary:
+      return any_frame(matches_module);
+    case SuppressionKind::kOther:
+      break;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool matches_pattern(std::string_view pattern, std::string_view text) {
+  const bool at_start = pattern.starts_with('^');
+  if (at_start) pattern.remove_prefix(1);
+  const bool at_end = pattern.ends_with('$');
+  if (at_end) pattern.remove_suffix(1);
+  // Each piece between two '*' goes to its first place after the one before: if
+  // there is any match, there is one that way. Only the last piece of a pattern
+  // that is tied to the end must be looked for there.
+  bool is_tied = at_start;
+  while (true) {
+    const std::size_t star = pattern.find('*');
+    const std::string_view piece = pattern.substr(0, star);
+    if (star == std::string_view::npos && at_end) {
+      return is_tied ? text == piece : text.ends_with(piece);
+    }
+    const std::size_t found = is_tied ? (text.starts_with(piece) ? 0 : std::string_view::npos) : text.find(piece);
+    if (found == std::string_view::npos) return false;
+    if (star == std::string_view::npos) return true;
+    text.remove_prefix(found + piece.size());
+    pattern.remove_prefix(star + 1);
+    is_tied = false;
+  }
+}
+
+Status Suppressions::add(std::string_view text, const std::string& name) {
+  std::vector<Suppression> added;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (line.empty() || line.starts_with('#')) continue;
+    auto suppression = parse_line(line, name, number);
+    if (!suppression.ok()) return suppression.error();
+    added.push_back(std::move(suppression).value());
+  }
+  all_.insert(all_.end(), std::make_move_iterator(added.begin()), std::make_move_iterator(added.end()));
+  return {};
+}
+
+Status Suppressions::add_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open() || file.bad()) {
+    return Error{ErrorCode::kIo,
+                 fmt::format("cannot read suppressions '{}': {}", path, std::generic_category().message(errno))};
+  }
+  return add(text, path);
+}
+
+Suppression* Suppressions::match(const LiveFinding& finding) {
+  const auto first =
+      std::find_if(all_.begin(), all_.end(), [&](const Suppression& one) { return matches(one, finding); });
+  return first == all_.end() ? nullptr : &*first;
+}
+
+}  // namespace deadheat

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/text_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/describe.h"
+
+namespace deadheat {
+
+namespace {
+
+// Wide enough for "earlier"; the details stand to the right of it.
+constexpr std::size_t kLabelWidth = 10;
+// Places line up after the functions, unless a name is longer than this.
+constexpr std::size_t kFunctionWidth = 44;
+
+std::string_view escape_of(Paint paint) {
+  switch (paint) {
+    case Paint::kBad:
+      return "\x1b[1;31m";
+    case Paint::kLabel:
+      return "\x1b[36m";
+    case Paint::kFunction:
+      return "\x1b[1m";
+    case Paint::kGood:
+      return "\x1b[1;32m";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string painted(std::string_view text, Paint paint, ColourMode colour) {
+  if (colour == ColourMode::kPlain || text.empty()) return std::string(text);
+  return fmt::format("{}{}\x1b[0m", escape_of(paint), text);
+}
+
+void add_line(std::string& out, std::string_view label, std::string_view text, ColourMode colour) {
+  // Padding outside of the colour, or the escapes would count as width.
+  out.append(kLabelWidth - std::min(label.size(), kLabelWidth), ' ');
+  out += painted(label, Paint::kLabel, colour);
+  out += "  ";
+  out += text;
+  out += '\n';
+}
+
+void add_stack(std::string& out, std::span<const SiteId> stack, const Dictionary& dictionary, ColourMode colour) {
+  std::size_t width = 0;
+  for (const SiteId site : stack) width = std::max(width, describe_function(dictionary.sites[site]).size());
+  width = std::min(width, kFunctionWidth);
+  for (const SiteId site : stack) {
+    const std::string function = describe_function(dictionary.sites[site]);
+    const std::string place = describe_place(dictionary.sites[site]);
+    std::string line = painted(function, Paint::kFunction, colour);
+    if (!place.empty()) {
+      line.append(width > function.size() ? width - function.size() : 0, ' ');
+      line += "  " + place;
+    }
+    add_line(out, "", line, colour);
+  }
+}
+
+}  // namespace deadheat

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layout that all text reports share: a label to the left of two spaces,
+// the details to the right of them, stacks with their places in a column.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "model/dictionary.h"
+
+namespace deadheat {
+
+// Colour is the caller's decision; the plain form has no escape sequences at all.
+enum class ColourMode : std::uint8_t { kPlain, kColour };
+
+enum class Paint : std::uint8_t { kBad, kLabel, kFunction, kGood };
+
+[[nodiscard]] std::string painted(std::string_view text, Paint paint, ColourMode colour);
+
+// One line; the label may be empty.
+void add_line(std::string& out, std::string_view label, std::string_view text, ColourMode colour);
+
+// One line per frame, innermost first as given.
+void add_stack(std::string& out, std::span<const SiteId> stack, const Dictionary& dictionary, ColourMode colour);
+
+}  // namespace deadheat

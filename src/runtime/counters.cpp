@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/counters.h"
+
+#include "runtime/cell_blocks.h"
+#include "runtime/hand_off.h"
+#include "runtime/options.h"
+#include "runtime/origins.h"
+#include "runtime/races.h"
+#include "runtime/shadow_memory.h"
+#include "runtime/slots.h"
+#include "runtime/thread_registry.h"
+
+namespace deadheat::runtime {
+
+std::atomic<std::uint64_t> losses[static_cast<int>(Loss::kCount)];
+
+namespace {
+
+constexpr std::uint32_t kMaxRepeats = 4096;
+constexpr std::uint32_t kMaxCounters = 64;
+
+struct SummaryPacket {
+  raw_report::PacketHeader header;
+  raw_report::Summary summary;
+  char body[kMaxRepeats * sizeof(raw_report::Repeat) + kMaxCounters * sizeof(raw_report::Counter)];
+};
+static_assert(sizeof(SummaryPacket) <= raw_report::kMaxPacket);
+
+SummaryPacket packet;
+SpinLock sending;
+
+void add_repeat(std::uint64_t finding, std::uint64_t occurrences, void* /*context*/) {
+  if (packet.summary.repeat_count == kMaxRepeats) return;
+  auto* repeats = reinterpret_cast<raw_report::Repeat*>(packet.body);
+  repeats[packet.summary.repeat_count++] = {finding, occurrences};
+}
+
+enum class CounterKind : std::uint8_t { kStatistic, kLoss };
+
+void add_counter(const char* name, std::uint64_t value, CounterKind kind) {
+  const bool is_wanted = kind == CounterKind::kLoss ? value != 0 : options().stats;
+  if (!is_wanted || packet.summary.counter_count == kMaxCounters) return;
+  auto* counters =
+      reinterpret_cast<raw_report::Counter*>(packet.body + packet.summary.repeat_count * sizeof(raw_report::Repeat));
+  raw_report::Counter& counter = counters[packet.summary.counter_count++];
+  counter = {};
+  for (std::size_t at = 0; at + 1 < sizeof counter.name && name[at] != 0; ++at) counter.name[at] = name[at];
+  counter.value = value;
+  counter.is_loss = kind == CounterKind::kLoss ? 1 : 0;
+}
+
+}  // namespace
+
+void send_summary(SummaryKind kind) {
+  SpinHolder hold(sending);
+  packet.summary = {};
+  packet.summary.is_final = kind == SummaryKind::kFinal ? 1 : 0;
+  for_each_finding(add_repeat, nullptr);
+  add_counter("threads", registry().count(), CounterKind::kStatistic);
+  const OriginCounters origins = origin_counters();
+  add_counter("stacks", origins.stacks, CounterKind::kStatistic);
+  add_counter("origins of accesses", origins.origins, CounterKind::kStatistic);
+  add_counter("cell blocks in use", blocks_in_use(), CounterKind::kStatistic);
+  add_counter("sweeps of thread slots", slot_counters().sweeps, CounterKind::kStatistic);
+  if (options().stats) add_counter("resident shadow, bytes", shadow_resident(), CounterKind::kStatistic);
+  add_counter("bytes of own tables", PageSource::mapped(), CounterKind::kStatistic);
+  add_counter("origins kept without their locks", origins.without_locks, CounterKind::kLoss);
+  add_counter("accesses whose origin was not kept", origins.unknown, CounterKind::kLoss);
+  add_counter("thread slots reused with history lost", slot_counters().lost, CounterKind::kLoss);
+  for (int loss = 0; loss < static_cast<int>(Loss::kCount); ++loss) {
+    add_counter(kLossNames[loss], losses[loss].load(std::memory_order_relaxed), CounterKind::kLoss);
+  }
+  packet.header.kind = raw_report::PacketKind::kSummary;
+  packet.header.size = static_cast<std::uint32_t>(sizeof packet.header + sizeof packet.summary +
+                                                  packet.summary.repeat_count * sizeof(raw_report::Repeat) +
+                                                  packet.summary.counter_count * sizeof(raw_report::Counter));
+  send_packet(&packet.header);
+}
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a finding as a packet of raw_report.h: both accesses with their stacks
+// and locks, the threads, and what the memory is.
+#pragma once
+
+#include <cstdint>
+
+#include "core/cell_rules.h"
+#include "runtime/origins.h"
+#include "runtime/thread_registry.h"
+
+namespace deadheat::runtime {
+
+struct RaceSides {
+  CellEntry earlier;
+  CellAccess later;
+  Address word = 0;
+  OriginDetails earlier_origin;
+  OriginDetails later_origin;
+
+  // The bytes that both touched, as the smallest range.
+  [[nodiscard]] Address begin() const {
+    return word + static_cast<Address>(__builtin_ctz(earlier.mask() & later.mask));
+  }
+  [[nodiscard]] Address end() const {
+    return word + 32 - static_cast<Address>(__builtin_clz(earlier.mask() & later.mask));
+  }
+};
+
+// Returns after the packet has left the process. One at a time: the caller holds
+// the lock of the races.
+void send_finding(ThreadState& self, const RaceSides& sides, std::uint64_t finding);
+
+// Serial numbers of locks to where they are; see sync_table.h.
+struct LockRecord {
+  Address address = 0;
+  std::uint32_t created_stack = 0;
+  std::uint32_t reserved = 0;
+};
+// Remembers a new lock and returns its serial number.
+[[nodiscard]] std::uint64_t add_lock_record(Address address, std::uint32_t created_stack);
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// Descriptors that are opened, connected, copied and closed, and waiting for
+// them.
+//
+// What a descriptor orders is remembered by its number (descriptor_order.h), so
+// every call that gives a number a new meaning says so here. libc also closes
+// descriptors without telling us (fclose); the next opening of the number
+// corrects that.
+//
+// Changes to an epoll set happen before the events it returns. Readiness alone
+// orders nothing else: the read that follows does.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/intercept/descriptor_order.h"
+#include "runtime/intercept/replace.h"
+
+namespace deadheat::runtime {
+namespace {
+
+int newly_opened(int descriptor) {
+  forget_descriptor(descriptor);
+  return descriptor;
+}
+
+void report_pair(const int* pair, Address code) {
+  forget_descriptor(pair[0]);
+  forget_descriptor(pair[1]);
+  report_written(pair, 2 * sizeof(int), code);
+}
+
+void report_ready_events(int set, const epoll_event* events, int count, Address code) {
+  if (count < 0) return;
+  after_receiving(set, code);
+  report_written(events, static_cast<std::size_t>(count) * sizeof(*events), code);
+}
+
+// poll writes only what came of the request.
+void report_polled(const pollfd* requests, nfds_t count, int result, Address code) {
+  if (result < 0 || !is_observing()) return;
+  for (nfds_t at = 0; at < count; ++at) {
+    report_read(&requests[at], offsetof(pollfd, revents), code);
+    report_written(&requests[at].revents, sizeof(requests[at].revents), code);
+  }
+}
+
+void report_selected(int limit, const fd_set* set, int result, Address code) {
+  if (result < 0 || set == nullptr || limit <= 0) return;
+  constexpr int kBitsPerWord = 64;
+  report_written(set, static_cast<std::size_t>((limit + kBitsPerWord - 1) / kBitsPerWord) * sizeof(long), code);
+}
+
+}  // namespace
+}  // namespace deadheat::runtime
+
+using namespace deadheat;
+using namespace deadheat::runtime;
+
+DEADHEAT_REPLACE(int, open, const char* path, int flags, ...) {
+  DEADHEAT_ORIGINAL(open);
+  va_list rest;
+  va_start(rest, flags);
+  const unsigned mode = va_arg(rest, unsigned);  // rubbish if there is none, and then not looked at
+  va_end(rest);
+  return newly_opened(original(path, flags, mode));
+}
+DEADHEAT_REPLACE(int, open64, const char* path, int flags, ...) {
+  DEADHEAT_ORIGINAL(open64);
+  va_list rest;
+  va_start(rest, flags);
+  const unsigned mode = va_arg(rest, unsigned);
+  va_end(rest);
+  return newly_opened(original(path, flags, mode));
+}
+DEADHEAT_REPLACE(int, openat, int directory, const char* path, int flags, ...) {
+  DEADHEAT_ORIGINAL(openat);
+  va_list rest;
+  va_start(rest, flags);
+  const unsigned mode = va_arg(rest, unsigned);
+  va_end(rest);
+  return newly_opened(original(directory, path, flags, mode));
+}
+DEADHEAT_REPLACE(int, openat64, int directory, const char* path, int flags, ...) {
+  DEADHEAT_ORIGINAL(openat64);
+  va_list rest;
+  va_start(rest, flags);
+  const unsigned mode = va_arg(rest, unsigned);
+  va_end(rest);
+  return newly_opened(original(directory, path, flags, mode));
+}
+DEADHEAT_REPLACE(int, creat, const char* path, unsigned mode) {
+  DEADHEAT_ORIGINAL(creat);
+  return newly_opened(original(path, mode));
+}
+DEADHEAT_REPLACE(int, eventfd, unsigned count, int flags) {
+  DEADHEAT_ORIGINAL(eventfd);
+  return newly_opened(original(count, flags));
+}
+DEADHEAT_REPLACE(int, timerfd_create, int clock, int flags) {
+  DEADHEAT_ORIGINAL(timerfd_create);
+  return newly_opened(original(clock, flags));
+}
+DEADHEAT_REPLACE(int, socket, int domain, int type, int protocol) {
+  DEADHEAT_ORIGINAL(socket);
+  return newly_opened(original(domain, type, protocol));
+}
+DEADHEAT_REPLACE(int, socketpair, int domain, int type, int protocol, int* pair) {
+  DEADHEAT_ORIGINAL(socketpair);
+  const int result = original(domain, type, protocol, pair);
+  if (result == 0) {
+    report_pair(pair, DEADHEAT_CALLER);
+    pair_sockets(pair[0], pair[1]);
+  }
+  return result;
+}
+DEADHEAT_REPLACE(int, pipe, int* pair) {
+  DEADHEAT_ORIGINAL(pipe);
+  const int result = original(pair);
+  if (result == 0) report_pair(pair, DEADHEAT_CALLER);
+  return result;
+}
+DEADHEAT_REPLACE(int, pipe2, int* pair, int flags) {
+  DEADHEAT_ORIGINAL(pipe2);
+  const int result = original(pair, flags);
+  if (result == 0) report_pair(pair, DEADHEAT_CALLER);
+  return result;
+}
+
+DEADHEAT_REPLACE(int, bind, int descriptor, const void* address, socklen_t size) {
+  DEADHEAT_ORIGINAL(bind);
+  report_read(address, size, DEADHEAT_CALLER);
+  const int result = original(descriptor, address, size);
+  forget_descriptor(descriptor);
+  return result;
+}
+DEADHEAT_REPLACE(int, connect, int descriptor, const void* address, socklen_t size) {
+  DEADHEAT_ORIGINAL(connect);
+  report_read(address, size, DEADHEAT_CALLER);
+  before_connecting(address, size, DEADHEAT_CALLER);
+  const int result = original(descriptor, address, size);
+  forget_descriptor(descriptor);
+  return result;
+}
+DEADHEAT_REPLACE(int, accept, int listener, void* address, socklen_t* size) {
+  DEADHEAT_ORIGINAL(accept);
+  const int result = original(listener, address, size);
+  if (result < 0) return result;
+  after_accepting(listener, DEADHEAT_CALLER);
+  if (address != nullptr && size != nullptr) {
+    report_written(address, *size, DEADHEAT_CALLER);
+    report_written(size, sizeof(*size), DEADHEAT_CALLER);
+  }
+  return newly_opened(result);
+}
+DEADHEAT_REPLACE(int, accept4, int listener, void* address, socklen_t* size, int flags) {
+  DEADHEAT_ORIGINAL(accept4);
+  const int result = original(listener, address, size, flags);
+  if (result < 0) return result;
+  after_accepting(listener, DEADHEAT_CALLER);
+  if (address != nullptr && size != nullptr) {
+    report_written(address, *size, DEADHEAT_CALLER);
+    report_written(size, sizeof(*size), DEADHEAT_CALLER);
+  }
+  return newly_opened(result);
+}
+DEADHEAT_REPLACE(int, shutdown, int descriptor, int how) {
+  DEADHEAT_ORIGINAL(shutdown);
+  before_sending(descriptor, DEADHEAT_CALLER);
+  return original(descriptor, how);
+}
+
+// Forgotten before the number is free for others.
+DEADHEAT_REPLACE(int, close, int descriptor) {
+  DEADHEAT_ORIGINAL(close);
+  before_sending(descriptor, DEADHEAT_CALLER);
+  forget_descriptor(descriptor);
+  return original(descriptor);
+}
+DEADHEAT_REPLACE(int, close_range, unsigned first, unsigned last, int flags) {
+  DEADHEAT_ORIGINAL(close_range);
+  forget_descriptors(first, last);
+  return original(first, last, flags);
+}
+DEADHEAT_REPLACE(void, closefrom, int first) {
+  DEADHEAT_ORIGINAL(closefrom);
+  forget_descriptors(first < 0 ? 0 : static_cast<std::uint32_t>(first), UINT32_MAX);
+  original(first);
+}
+DEADHEAT_REPLACE(int, dup, int descriptor) {
+  DEADHEAT_ORIGINAL(dup);
+  const int result = original(descriptor);
+  if (result >= 0) copy_descriptor(descriptor, result);
+  return result;
+}
+DEADHEAT_REPLACE(int, dup2, int descriptor, int target) {
+  DEADHEAT_ORIGINAL(dup2);
+  const int result = original(descriptor, target);
+  if (result >= 0 && descriptor != target) copy_descriptor(descriptor, result);
+  return result;
+}
+DEADHEAT_REPLACE(int, dup3, int descriptor, int target, int flags) {
+  DEADHEAT_ORIGINAL(dup3);
+  const int result = original(descriptor, target, flags);
+  if (result >= 0) copy_descriptor(descriptor, result);
+  return result;
+}
+// The argument has the size of a register whatever it is.
+DEADHEAT_REPLACE(int, fcntl, int descriptor, int command, ...) {
+  DEADHEAT_ORIGINAL(fcntl);
+  va_list rest;
+  va_start(rest, command);
+  const long argument = va_arg(rest, long);
+  va_end(rest);
+  const int result = original(descriptor, command, argument);
+  if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) copy_descriptor(descriptor, result);
+  return result;
+}
+DEADHEAT_REPLACE(int, fcntl64, int descriptor, int command, ...) {
+  DEADHEAT_ORIGINAL(fcntl64);
+  va_list rest;
+  va_start(rest, command);
+  const long argument = va_arg(rest, long);
+  va_end(rest);
+  const int result = original(descriptor, command, argument);
+  if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) copy_descriptor(descriptor, result);
+  return result;
+}
+
+DEADHEAT_REPLACE(int, epoll_create, int size) {
+  DEADHEAT_ORIGINAL(epoll_create);
+  return newly_opened(original(size));
+}
+DEADHEAT_REPLACE(int, epoll_create1, int flags) {
+  DEADHEAT_ORIGINAL(epoll_create1);
+  return newly_opened(original(flags));
+}
+DEADHEAT_REPLACE(int, epoll_ctl, int set, int operation, int descriptor, epoll_event* event) {
+  DEADHEAT_ORIGINAL(epoll_ctl);
+  report_read(event, sizeof(*event), DEADHEAT_CALLER);
+  before_sending(set, DEADHEAT_CALLER);
+  return original(set, operation, descriptor, event);
+}
+DEADHEAT_REPLACE(int, epoll_wait, int set, epoll_event* events, int room, int timeout) {
+  DEADHEAT_ORIGINAL(epoll_wait);
+  const int count = original(set, events, room, timeout);
+  report_ready_events(set, events, count, DEADHEAT_CALLER);
+  return count;
+}
+DEADHEAT_REPLACE(int, epoll_pwait, int set, epoll_event* events, int room, int timeout, const void* signals) {
+  DEADHEAT_ORIGINAL(epoll_pwait);
+  const int count = original(set, events, room, timeout, signals);
+  report_ready_events(set, events, count, DEADHEAT_CALLER);
+  return count;
+}
+DEADHEAT_REPLACE(int, epoll_pwait2, int set, epoll_event* events, int room, const void* timeout, const void* signals) {
+  DEADHEAT_ORIGINAL(epoll_pwait2);
+  const int count = original(set, events, room, timeout, signals);
+  report_ready_events(set, events, count, DEADHEAT_CALLER);
+  return count;
+}
+DEADHEAT_REPLACE(int, poll, pollfd* requests, nfds_t count, int timeout) {
+  DEADHEAT_ORIGINAL(poll);
+  const int result = original(requests, count, timeout);
+  report_polled(requests, count, result, DEADHEAT_CALLER);
+  return result;
+}
+DEADHEAT_REPLACE(int, ppoll, pollfd* requests, nfds_t count, const void* timeout, const void* signals) {
+  DEADHEAT_ORIGINAL(ppoll);
+  const int result = original(requests, count, timeout, signals);
+  report_polled(requests, count, result, DEADHEAT_CALLER);
+  return result;
+}
+DEADHEAT_REPLACE(int, select, int limit, fd_set* readable, fd_set* writable, fd_set* failed, void* timeout) {
+  DEADHEAT_ORIGINAL(select);
+  const int result = original(limit, readable, writable, failed, timeout);
+  report_selected(limit, readable, result, DEADHEAT_CALLER);
+  report_selected(limit, writable, result, DEADHEAT_CALLER);
+  report_selected(limit, failed, result, DEADHEAT_CALLER);
+  return result;
+}
+DEADHEAT_REPLACE(int, pselect, int limit, fd_set* readable, fd_set* writable, fd_set* failed, const void* timeout,
+                 const void* signals) {
+  DEADHEAT_ORIGINAL(pselect);
+  const int result = original(limit, readable, writable, failed, timeout, signals);
+  report_selected(limit, readable, result, DEADHEAT_CALLER);
+  report_selected(limit, writable, result, DEADHEAT_CALLER);
+  report_selected(limit, failed, result, DEADHEAT_CALLER);
+  return result;
+}

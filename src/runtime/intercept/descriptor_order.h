@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// DescriptorOrder: what hands order from a sender to a receiver.
+//
+// A byte read from a pipe was written before; so all that the writer did before
+// it wrote happens before what the reader does next. The same holds for sockets
+// whose two ends are in one process and for eventfds, timerfds and epoll. For
+// files it holds only by luck of timing, and threads that share a log file would
+// look ordered: off unless the option io_sync asks for it.
+//
+// The two ends of a channel are found by what the kernel knows of them: a pipe
+// has one inode; the ends of a socketpair were made by one call; a TCP connection
+// has two ports; a named Unix socket has its name. Each direction becomes a tag,
+// a number of 16 bits, and the tag an address for on_happens_before and
+// on_happens_after. Two channels that hash to one tag, and unnamed Unix
+// sockets that nobody paired, are ordered more than they should be: that can
+// hide a race, one in 65,000 by chance, and never makes one up.
+#pragma once
+
+#include <cstdint>
+
+#include "model/identity.h"
+
+namespace deadheat::runtime {
+
+// Before bytes leave, and before the descriptor is closed or shut down (the
+// other end sees the end of the stream).
+void before_sending(int descriptor, Address code);
+// After bytes, or the end of the stream, have arrived. Keeps errno.
+void after_receiving(int descriptor, Address code);
+
+// A datagram to a given address: ordered with the receiver bound to it.
+void before_sending_to(int descriptor, const void* socket_address, std::uint32_t size, Address code);
+// Before connect, and after accept has returned.
+void before_connecting(const void* socket_address, std::uint32_t size, Address code);
+void after_accepting(int listener, Address code);
+
+// What is known of the descriptor is stale: it was opened or closed.
+void forget_descriptor(int descriptor);
+void forget_descriptors(std::uint32_t first, std::uint32_t last);
+void copy_descriptor(int from, int to);
+void pair_sockets(int one, int other);
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the result of a real locking function means, for every family of locks.
+#pragma once
+
+#include <cerrno>
+
+#include "model/event.h"
+#include "runtime/intercept/replace.h"
+#include "runtime/on_sync.h"
+
+namespace deadheat::runtime {
+
+// EOWNERDEAD: a robust mutex was acquired from an owner that died.
+[[nodiscard]] inline bool is_acquired(int result) { return result == 0 || result == EOWNERDEAD; }
+
+// Runs the real function and reports what came of it. A timed attempt blocks; a
+// deadline that passes leaves no trace.
+template <class RealLock>
+inline int acquire_lock(const volatile void* lock, LockMode mode, LockAttempt attempt, Address code,
+                        RealLock real_lock) {
+  if (!is_observing()) return real_lock();
+  const int result = real_lock();
+  if (is_acquired(result)) {
+    on_lock_acquired(self(), address_of(lock), mode, attempt, code);
+  } else if (attempt == LockAttempt::kTry && result == EBUSY) {
+    on_lock_try_failed(self(), address_of(lock), mode, code);
+  }
+  return result;
+}
+
+// The order is left at the lock before anybody else can have it.
+template <class RealUnlock>
+inline int release_lock(const volatile void* lock, Address code, RealUnlock real_unlock) {
+  if (!is_observing()) return real_unlock();
+  on_lock_releasing(self(), address_of(lock), code);
+  const int result = real_unlock();
+  if (result != 0) on_lock_release_failed(self(), address_of(lock), code);
+  return result;
+}
+
+inline int lock_created(int result, const volatile void* lock, Address code) {
+  if (result == 0 && is_observing()) on_lock_created(self(), address_of(lock), code);
+  return result;
+}
+
+inline int lock_destroyed(int result, const volatile void* lock, Address code) {
+  if (result == 0 && is_observing()) on_lock_destroyed(self(), address_of(lock), code);
+  return result;
+}
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// memcpy, memset and their relatives.
+//
+// They are called at every moment of a process's life: by the dynamic linker's
+// helpers before libc is ready, by ourselves, by the compiler behind our backs.
+// So until the runtime is ready nothing is looked up; copying is then done with
+// the string instructions of the processor, which need nobody. The other
+// functions here have plain loops for that time.
+//
+// memcmp counts as reading all its bytes, because C lets it; memchr reads up to
+// the match, because C says so.
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/intercept/replace.h"
+
+namespace deadheat::runtime {
+namespace {
+
+void copy_upwards(void* to, const void* from, std::size_t size) {
+  __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
+}
+
+void copy_downwards(void* to, const void* from, std::size_t size) {
+  to = static_cast<char*>(to) + size - 1;
+  from = static_cast<const char*>(from) + size - 1;
+  __asm__ volatile("std\n\trep movsb\n\tcld" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
+}
+
+void fill(void* to, int value, std::size_t size) {
+  __asm__ volatile("rep stosb" : "+D"(to), "+c"(size) : "a"(value) : "memory");
+}
+
+bool can_look_up() { return runtime_is_ready.load(std::memory_order_relaxed); }
+
+void copy(void* to, const void* from, std::size_t size) {
+  if (!can_look_up()) return copy_upwards(to, from, size);
+  static constinit RealFunction<void*(void*, const void*, std::size_t)> original;
+  original.get("memcpy")(to, from, size);
+}
+
+void move(void* to, const void* from, std::size_t size) {
+  if (!can_look_up()) {
+    if (size == 0) return;
+    return address_of(to) - address_of(from) < size ? copy_downwards(to, from, size) : copy_upwards(to, from, size);
+  }
+  static constinit RealFunction<void*(void*, const void*, std::size_t)> original;
+  original.get("memmove")(to, from, size);
+}
+
+void set(void* to, int value, std::size_t size) {
+  if (!can_look_up()) return fill(to, value, size);
+  static constinit RealFunction<void*(void*, int, std::size_t)> original;
+  original.get("memset")(to, value, size);
+}
+
+int compare(const void* left, const void* right, std::size_t size) {
+  if (can_look_up()) {
+    static constinit RealFunction<int(const void*, const void*, std::size_t)> original;
+    return original.get("memcmp")(left, right, size);
+  }
+  const auto* a = static_cast<const volatile unsigned char*>(left);
+  const auto* b = static_cast<const volatile unsigned char*>(right);
+  for (std::size_t at = 0; at < size; ++at) {
+    if (a[at] != b[at]) return a[at] - b[at];
+  }
+  return 0;
+}
+
+void observed_copy(void* to, const void* from, std::size_t size, Address code) {
+  if (is_observing()) {
+    on_read(from, size, code);
+    on_write(to, size, code);
+  }
+  copy(to, from, size);
+}
+
+void observed_move(void* to, const void* from, std::size_t size, Address code) {
+  if (is_observing()) {
+    on_read(from, size, code);
+    on_write(to, size, code);
+  }
+  move(to, from, size);
+}
+
+void observed_set(void* to, int value, std::size_t size, Address code) {
+  if (is_observing()) on_write(to, size, code);
+  set(to, value, size);
+}
+
+int observed_compare(const void* left, const void* right, std::size_t size, Address code) {
+  if (is_observing()) {
+    on_read(left, size, code);
+    on_read(right, size, code);
+  }
+  return compare(left, right, size);
+}
+
+}  // namespace
+}  // namespace deadheat::runtime
+
+using namespace deadheat;
+using namespace deadheat::runtime;
+
+DEADHEAT_REPLACE(void*, memcpy, void* to, const void* from, std::size_t size) {
+  observed_copy(to, from, size, DEADHEAT_CALLER);
+  return to;
+}
+DEADHEAT_REPLACE(void*, mempcpy, void* to, const void* from, std::size_t size) {
+  observed_copy(to, from, size, DEADHEAT_CALLER);
+  return static_cast<char*>(to) + size;
+}
+DEADHEAT_REPLACE(void*, __mempcpy, void* to, const void* from, std::size_t size) {
+  observed_copy(to, from, size, DEADHEAT_CALLER);
+  return static_cast<char*>(to) + size;
+}
+DEADHEAT_REPLACE(void*, memmove, void* to, const void* from, std::size_t size) {
+  observed_move(to, from, size, DEADHEAT_CALLER);
+  return to;
+}
+DEADHEAT_REPLACE(void, bcopy, const void* from, void* to, std::size_t size) {
+  observed_move(to, from, size, DEADHEAT_CALLER);
+}
+DEADHEAT_REPLACE(void*, memset, void* to, int value, std::size_t size) {
+  observed_set(to, value, size, DEADHEAT_CALLER);
+  return to;
+}
+DEADHEAT_REPLACE(void, bzero, void* to, std::size_t size) { observed_set(to, 0, size, DEADHEAT_CALLER); }
+DEADHEAT_REPLACE(void, explicit_bzero, void* to, std::size_t size) {
+  observed_set(to, 0, size, DEADHEAT_CALLER);
+  __asm__ volatile("" : : "r"(to) : "memory");
+}
+DEADHEAT_REPLACE(int, memcmp, const void* left, const void* right, std::size_t size) {
+  return observed_compare(left, right, size, DEADHEAT_CALLER);
+}
+DEADHEAT_REPLACE(int, bcmp, const void* left, const void* right, std::size_t size) {
+  return observed_compare(left, right, size, DEADHEAT_CALLER);
+}
+
+// What clang 19 and later call instead of the functions themselves.
+DEADHEAT_REPLACE(void*, __tsan_memcpy, void* to, const void* from, std::size_t size) {
+  observed_copy(to, from, size, DEADHEAT_CALLER);
+  return to;
+}
+DEADHEAT_REPLACE(void*, __tsan_memmove, void* to, const void* from, std::size_t size) {
+  observed_move(to, from, size, DEADHEAT_CALLER);
+  return to;
+}
+DEADHEAT_REPLACE(void*, __tsan_memset, void* to, int value, std::size_t size) {
+  observed_set(to, value, size, DEADHEAT_CALLER);
+  return to;
+}
+
+// The checked forms end the program if the buffer is too small: libc's business.
+DEADHEAT_REPLACE(void*, __memcpy_chk, void* to, const void* from, std::size_t size, std::size_t room) {
+  DEADHEAT_ORIGINAL(__memcpy_chk);
+  if (size > room) return original(to, from, size, room);
+  observed_copy(to, from, size, DEADHEAT_CALLER);
+  return to;
+}
+DEADHEAT_REPLACE(void*, __mempcpy_chk, void* to, const void* from, std::size_t size, std::size_t room) {
+  DEADHEAT_ORIGINAL(__mempcpy_chk);
+  if (size > room) return original(to, from, size, room);
+  observed_copy(to, from, size, DEADHEAT_CALLER);
+  return static_cast<char*>(to) + size;
+}
+DEADHEAT_REPLACE(void*, __memmove_chk, void* to, const void* from, std::size_t size, std::size_t room) {
+  DEADHEAT_ORIGINAL(__memmove_chk);
+  if (size > room) return original(to, from, size, room);
+  observed_move(to, from, size, DEADHEAT_CALLER);
+  return to;
+}
+DEADHEAT_REPLACE(void*, __memset_chk, void* to, int value, std::size_t size, std::size_t room) {
+  DEADHEAT_ORIGINAL(__memset_chk);
+  if (size > room) return original(to, value, size, room);
+  observed_set(to, value, size, DEADHEAT_CALLER);
+  return to;
+}
+DEADHEAT_REPLACE(void, __explicit_bzero_chk, void* to, std::size_t size, std::size_t room) {
+  DEADHEAT_ORIGINAL(__explicit_bzero_chk);
+  if (size > room) return original(to, size, room);
+  observed_set(to, 0, size, DEADHEAT_CALLER);
+  __asm__ volatile("" : : "r"(to) : "memory");
+}
+
+DEADHEAT_REPLACE(void*, memchr, const void* begin, int value, std::size_t size) {
+  DEADHEAT_ORIGINAL(memchr);
+  void* const found = original(begin, value, size);
+  if (is_observing()) on_read(begin, found ? address_of(found) - address_of(begin) + 1 : size, DEADHEAT_CALLER);
+  return found;
+}
+DEADHEAT_REPLACE(void*, rawmemchr, const void* begin, int value) {
+  DEADHEAT_ORIGINAL(rawmemchr);
+  void* const found = original(begin, value);
+  if (is_observing()) on_read(begin, address_of(found) - address_of(begin) + 1, DEADHEAT_CALLER);
+  return found;
+}
+DEADHEAT_REPLACE(void*, memrchr, const void* begin, int value, std::size_t size) {
+  DEADHEAT_ORIGINAL(memrchr);
+  void* const found = original(begin, value, size);
+  if (is_observing()) {
+    const Address first = found != nullptr ? address_of(found) : address_of(begin);
+    on_read(reinterpret_cast<const void*>(first), address_of(begin) + size - first, DEADHEAT_CALLER);
+  }
+  return found;
+}
+DEADHEAT_REPLACE(void*, memmem, const void* text, std::size_t size, const void* part, std::size_t part_size) {
+  DEADHEAT_ORIGINAL(memmem);
+  void* const found = original(text, size, part, part_size);
+  if (is_observing()) {
+    on_read(part, part_size, DEADHEAT_CALLER);
+    on_read(text, found ? address_of(found) - address_of(text) + part_size : size, DEADHEAT_CALLER);
+  }
+  return found;
+}
+DEADHEAT_REPLACE(void*, memccpy, void* to, const void* from, int value, std::size_t size) {
+  DEADHEAT_ORIGINAL(memccpy);
+  void* const end = original(to, from, value, size);
+  if (is_observing()) {
+    const std::size_t copied = end != nullptr ? address_of(end) - address_of(to) : size;
+    on_read(from, copied, DEADHEAT_CALLER);
+    on_write(to, copied, DEADHEAT_CALLER);
+  }
+  return end;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// New processes.
+//
+// fork() runs the program's pthread_atfork handlers around the system call. The
+// runtime must be quiet between on_fork_before() and the call, and be itself again
+// before those handlers go on. So fork() is not wrapped: we are the first to
+// register fork handlers, hence the last to run before the call and the first to
+// run after it, and forks inside libc (daemon, forkpty) are seen as well. _Fork()
+// runs no handlers and is wrapped.
+//
+// The child of vfork() borrows its parent's memory and stack while that waits.
+// What it does is done in the parent's name, which is sound: the two never run at
+// once. What must be undone are the calls the child has entered and will never
+// leave, because it ends in exec or _exit: the parent's depth of calls is kept in
+// a register across the system call. The stack is shared, so the return address
+// must not be on it when the child returns, which takes assembly.
+//
+// posix_spawn, system and popen run nothing of the program in their children.
+// exec needs nothing: the report's descriptor is inherited.
+//
+// Limits: processes made by clone() itself with CLONE_VM are not treated specially.
+// Between our handler and the system call libc waits for its own locks of streams;
+// a thread that holds one of those while it runs code of the program (a custom
+// stream) must not need the runtime to go on.
+#include <sys/syscall.h>
+#include <sys/types.h>
+
+#include <cstddef>
+
+#include "runtime/intercept/preparation.h"
+#include "runtime/intercept/replace.h"
+#include "runtime/on_thread.h"
+#include "runtime/system.h"
+
+// What pthread_atfork calls. Without the module's handle, as the runtime is never
+// unloaded, and not every way of linking it provides one.
+extern "C" int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(), void* module);
+
+namespace deadheat::runtime {
+namespace {
+
+constinit std::atomic<long> process_id{0};
+
+// One scope from here to the handler after the fork.
+void before_fork() {
+  ++current.inside;
+  if (runtime_is_ready.load(std::memory_order_relaxed)) on_fork_before();
+}
+
+void leave_fork() {
+  if (--current.inside == 0 && current.pending_signals != 0) deliver_pending_signals();
+}
+
+void after_fork_in_parent() {
+  if (runtime_is_ready.load(std::memory_order_relaxed)) on_fork_parent();
+  leave_fork();
+}
+
+void after_fork_in_child() {
+  process_id.store(raw_call(SYS_getpid), std::memory_order_relaxed);
+  reset_signals_in_child();
+  if (runtime_is_ready.load(std::memory_order_relaxed)) on_fork_child();
+  leave_fork();
+}
+
+}  // namespace
+
+void prepare_forks() {
+  process_id.store(raw_call(SYS_getpid), std::memory_order_relaxed);
+  __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, nullptr);
+}
+
+bool owns_its_memory() {
+  const long known = process_id.load(std::memory_order_relaxed);
+  return known == 0 || known == raw_call(SYS_getpid);
+}
+
+}  // namespace deadheat::runtime
+
+using namespace deadheat::runtime;
+
+DEADHEAT_REPLACE(pid_t, _Fork) {
+  DEADHEAT_ORIGINAL(_Fork);
+  if (!is_observing()) return original();
+  before_fork();
+  const pid_t child = original();
+  const KeepErrno keep;
+  if (child == 0) {
+    after_fork_in_child();
+  } else {
+    after_fork_in_parent();
+  }
+  return child;
+}
+
+// errno of a vfork() that failed.
+extern "C" __attribute__((visibility("hidden"), used)) pid_t deadheat_vfork_failed(long negated_error) {
+  errno = static_cast<int>(-negated_error);
+  return -1;
+}
+
+// The kernel keeps all registers but rax, rcx and r11 in both processes: rdi is
+// the return address, rsi the depth of calls, rdx where it is kept.
+extern "C" __attribute__((naked, visibility("default"))) pid_t replaced_vfork() __asm__("vfork");
+extern "C" __attribute__((naked, visibility("default"))) pid_t replaced_vfork() {
+  asm(R"(
+      .globl __vfork
+      .set __vfork, vfork
+      popq %%rdi
+      movq _ZN8deadheat7runtime7currentE@gottpoff(%%rip), %%rdx
+      movq %%fs:%c0(%%rdx), %%rsi
+      movl %1, %%eax
+      syscall
+      pushq %%rdi
+      testq %%rax, %%rax
+      je 1f
+      movq %%rsi, %%fs:%c0(%%rdx)
+      js 2f
+   1: ret
+   2: movq %%rax, %%rdi
+      jmp deadheat_vfork_failed
+  )" ::"i"(offsetof(ThreadLocal, top)),
+      "i"(SYS_vfork));
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replacing functions whose headers stand in the way.
+//
+// The headers of libc declare many functions in forms that cannot be defined
+// again in C++: overloads for const (strchr), redirections for large files
+// (stat), aliases, attributes that let the compiler drop checks. So the
+// replacement has a name of its own in C++ and the function's name only as a
+// symbol:
+//
+//   DEADHEAT_REPLACE(std::size_t, strlen, const char* text) {
+//     DEADHEAT_ORIGINAL(strlen);
+//     const std::size_t length = original(text);
+//     on_read(text, length + 1, DEADHEAT_CALLER);
+//     return length;
+//   }
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+
+#include "model/identity.h"
+#include "runtime/intercept/interceptor.h"
+#include "runtime/on_access.h"
+
+#define DEADHEAT_REPLACE(result, name, ...)                                                             \
+  extern "C" __attribute__((visibility("default"))) result replaced_##name(__VA_ARGS__) __asm__(#name); \
+  extern "C" __attribute__((visibility("default"))) result replaced_##name(__VA_ARGS__)
+
+// Declares `original`, a pointer to the function that we stand in front of.
+#define DEADHEAT_ORIGINAL(name)                                                                  \
+  static constinit ::deadheat::runtime::RealFunction<decltype(replaced_##name)> original_##name; \
+  auto* const original = original_##name.get(#name)
+
+namespace deadheat::runtime {
+
+// What happens after the original function must not disturb its errno.
+class KeepErrno {
+ public:
+  KeepErrno() = default;
+  ~KeepErrno() { errno = saved_; }
+  KeepErrno(const KeepErrno&) = delete;
+  KeepErrno& operator=(const KeepErrno&) = delete;
+
+ private:
+  int saved_ = errno;
+};
+
+// After the original has filled a buffer.
+inline void report_written(const volatile void* begin, std::size_t size, Address code) {
+  if (begin == nullptr || size == 0 || !is_observing()) return;
+  const KeepErrno keep;
+  on_write(begin, size, code);
+}
+inline void report_read(const volatile void* begin, std::size_t size, Address code) {
+  if (begin == nullptr || size == 0 || !is_observing()) return;
+  const KeepErrno keep;
+  on_read(begin, size, code);
+}
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Semaphores: a post happens before the waits that it, or a later one, lets
+// through.
+//
+// sem_open and sem_close order nothing by themselves and are not intercepted: a
+// named semaphore has one address as long as anybody has it open, and begins
+// with its first use.
+#include <semaphore.h>
+
+#include "runtime/intercept/replace.h"
+#include "runtime/on_sync.h"
+
+namespace deadheat::runtime {
+namespace {
+
+int semaphore_ended(int result, sem_t* semaphore, Address code) {
+  if (result == 0 && is_observing()) on_sync_destroyed(self(), address_of(semaphore), code);
+  return result;
+}
+
+int waited(int result, sem_t* semaphore, Address code) {
+  if (result == 0 && is_observing()) on_semaphore_waited(self(), address_of(semaphore), code);
+  return result;
+}
+
+}  // namespace
+}  // namespace deadheat::runtime
+
+using namespace deadheat::runtime;
+
+// A semaphore that is made where another one was forgets it.
+DEADHEAT_REPLACE(int, sem_init, sem_t* semaphore, int sharing, unsigned value) {
+  DEADHEAT_ORIGINAL(sem_init);
+  return semaphore_ended(original(semaphore, sharing, value), semaphore, DEADHEAT_CALLER);
+}
+
+DEADHEAT_REPLACE(int, sem_destroy, sem_t* semaphore) {
+  DEADHEAT_ORIGINAL(sem_destroy);
+  return semaphore_ended(original(semaphore), semaphore, DEADHEAT_CALLER);
+}
+
+DEADHEAT_REPLACE(int, sem_wait, sem_t* semaphore) {
+  DEADHEAT_ORIGINAL(sem_wait);
+  return waited(original(semaphore), semaphore, DEADHEAT_CALLER);
+}
+
+DEADHEAT_REPLACE(int, sem_trywait, sem_t* semaphore) {
+  DEADHEAT_ORIGINAL(sem_trywait);
+  return waited(original(semaphore), semaphore, DEADHEAT_CALLER);
+}
+
+DEADHEAT_REPLACE(int, sem_timedwait, sem_t* semaphore, const timespec* deadline) {
+  DEADHEAT_ORIGINAL(sem_timedwait);
+  return waited(original(semaphore, deadline), semaphore, DEADHEAT_CALLER);
+}
+
+DEADHEAT_REPLACE(int, sem_clockwait, sem_t* semaphore, clockid_t clock, const timespec* deadline) {
+  DEADHEAT_ORIGINAL(sem_clockwait);
+  return waited(original(semaphore, clock, deadline), semaphore, DEADHEAT_CALLER);
+}
+
+DEADHEAT_REPLACE(int, sem_post, sem_t* semaphore) {
+  DEADHEAT_ORIGINAL(sem_post);
+  if (is_observing()) on_semaphore_posting(self(), address_of(semaphore), DEADHEAT_CALLER);
+  return original(semaphore);
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// --memory-limit: bounds the shadow by forgetting.
+//
+// Every few megabytes of allocation the resident size of the process is looked
+// at. Beyond the limit the whole history of accesses is dropped: races whose
+// first access lies before that moment are missed from then on. Each time is
+// counted and said in the summary.
+#pragma once
+
+#include <cstddef>
+
+#include "model/identity.h"
+#include "runtime/thread_state.h"
+
+namespace deadheat::runtime {
+
+void count_allocation(std::size_t size);
+
+// Like a free of the whole range, but only of the parts that have a history:
+// mappings are reserved far larger than they are used.
+void check_mapped_range(ThreadState& self, Address begin, std::size_t size, Address code);
+
+}  // namespace deadheat::runtime

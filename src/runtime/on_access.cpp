@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: Apache-2.0
+// The slow ends of the accesses: everything but "seen already in this epoch".
+//
+// Each word's cell follows the rules of core/cell_rules.h. An access publishes its
+// own entry by one compare-and-swap and then looks at the other entries. The
+// compare-and-swap is a full barrier, so of two threads that do this at the same
+// time the later one in the total order sees the other's entry: no race is lost
+// between them. An entry that is replaced was looked at before, and the
+// compare-and-swap says that it had not changed.
+//
+// Whether an entry happens before is asked with the base of its slot (slots.h),
+// which changes only after a sweep has removed all entries of the slot. So the
+// answer is right if the entry is still there afterwards: true of the replaced
+// entry, whose compare-and-swap succeeded; the others are read again before a
+// race is reported.
+//
+// No lock is taken here. The scope only keeps signal handlers of the program out
+// of the thread's own tables.
+#include "runtime/on_access.h"
+
+#include <bit>
+
+#include "core/cell_rules.h"
+#include "runtime/access_check.h"
+#include "runtime/cell_blocks.h"
+#include "runtime/counters.h"
+#include "runtime/races.h"
+#include "runtime/record.h"
+#include "runtime/shadow_memory.h"
+#include "runtime/start.h"
+#include "runtime/thread_registry.h"
+
+namespace deadheat::runtime {
+
+std::atomic<bool> has_many_threads{false};
+
+namespace {
+
+// Races of one access with the entries of one cell, reported when it is known
+// that the entries were really there. More than these at once are counted.
+struct CaughtRaces {
+  static constexpr int kLimit = 32;
+  CellEntry entries[kLimit];
+  int count = 0;
+
+  void add(CellEntry entry) {
+    if (count < kLimit) {
+      entries[count++] = entry;
+    } else {
+      count_loss(Loss::kRacesAtOnce);
+    }
+  }
+  void report(ThreadState& self, const CellAccess& access, Address word) const {
+    for (int index = 0; index < count; ++index) report_race(self, entries[index], access, word);
+  }
+};
+
+[[gnu::always_inline]] inline bool replace_entry(std::atomic<std::uint64_t>& entry, std::uint64_t expected,
+                                                 std::uint64_t value) {
+  // With one thread only its own signal handlers can come in between: no need for
+  // the locked form, which costs three times as much.
+  if (!has_many_threads.load(std::memory_order_relaxed)) {
+    bool done = false;
+    __asm__ volatile("cmpxchg %3, %1" : "=@ccz"(done), "+m"(entry), "+a"(expected) : "r"(value) : "memory");
+    return done;
+  }
+  // seq_cst: a full barrier before the look at the other entries.
+  return entry.compare_exchange_strong(expected, value, std::memory_order_seq_cst, std::memory_order_relaxed);
+}
+
+// All entries of a chain, the links left out. visit(place, entry) returns whether
+// to go on.
+template <class Visit>
+void for_each_in_chain(std::uint64_t link, Visit&& visit) {
+  while (is_link(link)) {
+    CellBlock* block = block_of(link);
+    std::uint64_t next = 0;
+    for (int index = 0; index < CellBlock::kEntries; ++index) {
+      const std::uint64_t entry = block->entries[index].load(std::memory_order_seq_cst);
+      if (is_link(entry)) {
+        next = entry;
+      } else if (!visit(block->entries[index], CellEntry::from_bits(entry))) {
+        return;
+      }
+    }
+    link = next;
+  }
+}
+
+void catch_races_in_chain(std::uint64_t link, const CellAccess& access, const ThreadView& view, CaughtRaces& caught) {
+  for_each_in_chain(link, [&](const std::atomic<std::uint64_t>& place, CellEntry entry) {
+    if (!is_race(entry, access, view)) return true;
+    if (place.load(std::memory_order_seq_cst) == entry.bits()) caught.add(entry);
+    return true;
+  });
+}
+
+// The other half of the protocol: after publishing, what do the others say?
+void look_at_other(const std::atomic<std::uint64_t>& other, const CellAccess& access, const ThreadView& view,
+                   CaughtRaces& caught) {
+  for (;;) {
+    const std::uint64_t bits = other.load(std::memory_order_seq_cst);
+    if (is_link(bits)) {
+      CaughtRaces in_chain;
+      catch_races_in_chain(bits, access, view, in_chain);
+      if (other.load(std::memory_order_seq_cst) != bits) continue;
+      for (int index = 0; index < in_chain.count; ++index) caught.add(in_chain.entries[index]);
+      return;
+    }
+    const CellEntry entry = CellEntry::from_bits(bits);
+    if (!is_race(entry, access, view)) return;
+    if (other.load(std::memory_order_seq_cst) != bits) continue;
+    caught.add(entry);
+    return;
+  }
+}
+
+enum class Outcome : std::uint8_t { kDone, kAgain };
+
+// What a walk over a chain found.
+struct ChainSurvey {
+  bool is_same_epoch = false;
+  bool all_may_go = true;
+  std::atomic<std::uint64_t>* place = nullptr;  // where the access can go
+  CellEntry old_value;
+  CellEntry new_value;
+  bool merges = false;
+  std::atomic<std::uint64_t>* last = nullptr;  // the last entry of the last block
+};
+
+void survey_entry(std::atomic<std::uint64_t>& place, CellEntry entry, const CellAccess& access, const ThreadView& view,
+                  ChainSurvey& survey) {
+  if (is_same_epoch(entry, access)) survey.is_same_epoch = true;
+  if (!survey.merges && can_merge(entry, access)) {
+    const CellEntry together = merged(entry, access, view);
+    if (!together.is_empty()) {
+      survey.merges = true;
+      survey.place = &place;
+      survey.old_value = entry;
+      survey.new_value = together;
+    }
+  }
+  if (!may_go(entry, access, view)) {
+    survey.all_may_go = false;
+  } else if (survey.place == nullptr) {
+    survey.place = &place;
+    survey.old_value = entry;
+    survey.new_value = access.entry();
+  }
+}
+
+// A write that is ordered after, or replaces, all that there is: the cell goes
+// back to one entry. The own entry is published first; the chain is looked at
+// after it was unlinked, so entries that came in meanwhile are seen, and entries
+// that come later find the link gone and try again.
+Outcome collapse_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, CellEntry first,
+                       const CellAccess& access, Address word) {
+  const ThreadView view(self);
+  CaughtRaces caught;
+  if (is_race(first, access, view)) caught.add(first);
+  if (!replace_entry(cell.entries[0], first.bits(), access.entry().bits())) return Outcome::kAgain;
+  std::uint64_t expected = link;
+  if (cell.entries[1].compare_exchange_strong(expected, 0, std::memory_order_seq_cst)) {
+    catch_races_in_chain(link, access, view, caught);
+    release_chain(link);
+  } else {
+    look_at_other(cell.entries[1], access, view, caught);
+  }
+  caught.report(self, access, word);
+  return Outcome::kDone;
+}
+
+// Publishes the entry in the chain, or in a new block at its end.
+bool publish_in_chain(const ChainSurvey& survey, const CellAccess& access) {
+  if (survey.place != nullptr) {
+    std::uint64_t expected = survey.old_value.bits();
+    return survey.place->compare_exchange_strong(expected, survey.new_value.bits(), std::memory_order_seq_cst);
+  }
+  std::uint64_t displaced = survey.last->load(std::memory_order_relaxed);
+  if (is_link(displaced)) return false;
+  const std::uint64_t link = make_block(displaced, access.entry().bits());
+  if (link == 0) {
+    count_loss(Loss::kNoCellBlock);
+    return survey.last->compare_exchange_strong(displaced, access.entry().bits(), std::memory_order_seq_cst);
+  }
+  if (survey.last->compare_exchange_strong(displaced, link, std::memory_order_seq_cst)) return true;
+  discard_block(link);
+  return false;
+}
+
+Outcome check_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, const CellAccess& access, Address word) {
+  const ThreadView view(self);
+  const CellEntry first = CellEntry::from_bits(cell.entries[0].load(std::memory_order_acquire));
+  ChainSurvey survey;
+  survey_entry(cell.entries[0], first, access, view, survey);
+  const bool first_may_go = survey.all_may_go;
+  for_each_in_chain(link, [&](std::atomic<std::uint64_t>& place, CellEntry entry) {
+    survey_entry(place, entry, access, view, survey);
+    survey.last = &place;
+    return !survey.is_same_epoch;
+  });
+  if (survey.is_same_epoch) {
+    return cell.entries[1].load(std::memory_order_seq_cst) == link ? Outcome::kDone : Outcome::kAgain;
+  }
+  // Only whole words: an entry for other bytes could come in unseen.
+  const bool overwrites_all = history_of(access.kind) == AccessKind::kWrite && access.mask == 0xff;
+  if (overwrites_all && first_may_go && survey.all_may_go) {
+    return collapse_chain(self, cell, link, first, access, word);
+  }
+
+  self.uses_block.store(true, std::memory_order_seq_cst);
+  if (cell.entries[1].load(std::memory_order_seq_cst) != link) {
+    self.uses_block.store(false, std::memory_order_release);
+    return Outcome::kAgain;
+  }
+  const bool replaced_races = survey.place != nullptr && !survey.merges && is_race(survey.old_value, access, view);
+  Outcome outcome = Outcome::kAgain;
+  CaughtRaces caught;
+  if (publish_in_chain(survey, access)) {
+    if (replaced_races) caught.add(survey.old_value);
+    if (survey.place != &cell.entries[0]) look_at_other(cell.entries[0], access, view, caught);
+    catch_races_in_chain(link, access, view, caught);
+    // Unlinked meanwhile: what was published there is not seen by others.
+    const bool in_cell = survey.place == &cell.entries[0];
+    if (in_cell || cell.entries[1].load(std::memory_order_seq_cst) == link) outcome = Outcome::kDone;
+  }
+  self.uses_block.store(false, std::memory_order_release);
+  if (outcome == Outcome::kDone) caught.report(self, access, word);
+  return outcome;
+}
+
+// Both entries must stay: the second moves to a block, together with the new one.
+Outcome extend_cell(ThreadState& self, ShadowCell& cell, const CellEntry (&seen)[2], const CellAccess& access,
+                    Address word) {
+  const ThreadView view(self);
+  if (ask_for_known_to_all() == Answer::kNew) return Outcome::kAgain;
+  const std::uint64_t link = make_block(seen[1].bits(), access.entry().bits());
+  if (link == 0) {
+    count_loss(Loss::kNoCellBlock);
+    return Outcome::kDone;
+  }
+  CaughtRaces caught;
+  if (is_race(seen[1], access, view)) caught.add(seen[1]);
+  std::uint64_t expected = seen[1].bits();
+  if (!cell.entries[1].compare_exchange_strong(expected, link, std::memory_order_seq_cst)) {
+    discard_block(link);
+    return Outcome::kAgain;
+  }
+  look_at_other(cell.entries[0], access, view, caught);
+  caught.report(self, access, word);
+  return Outcome::kDone;
+}
+
+// After the own entry was published: something is wrong with one of the others, or
+// has changed.
+[[gnu::noinline]] void look_again(ThreadState& self, ShadowCell& cell, std::uint8_t index, CellEntry replaced,
+                                  const CellAccess& access, Address word, bool replaced_races) {
+  CaughtRaces caught;
+  if (replaced_races) caught.add(replaced);
+  look_at_other(cell.entries[1 - index], access, ThreadView(self), caught);
+  caught.report(self, access, word);
+}
+
+[[gnu::always_inline]] inline Outcome check_once(ThreadState& self, ShadowCell& cell, const CellAccess& access,
+                                                 Address word) {
+  const CellEntry seen[2] = {CellEntry::from_bits(cell.entries[0].load(std::memory_order_acquire)),
+                             CellEntry::from_bits(cell.entries[1].load(std::memory_order_acquire))};
+  if (is_link(seen[1].bits())) [[unlikely]]
+    return check_chain(self, cell, seen[1].bits(), access, word);
+  const ThreadView view(self);
+  const CellPlan plan = plan_access(seen, access, view);
+  if (plan.step == CellPlan::Step::kNothing) return Outcome::kDone;
+  if (plan.step == CellPlan::Step::kExtend) return extend_cell(self, cell, seen, access, word);
+
+  const CellEntry replaced = seen[plan.index];
+  const CellEntry other = seen[1 - plan.index];
+  const bool replaced_races = is_race(replaced, access, view);
+  const bool other_races = is_race(other, access, view);
+  if (!replace_entry(cell.entries[plan.index], replaced.bits(), plan.value.bits())) return Outcome::kAgain;
+  const bool other_changed = cell.entries[1 - plan.index].load(std::memory_order_seq_cst) != other.bits();
+  if (replaced_races || other_races || other_changed) [[unlikely]]
+    look_again(self, cell, plan.index, replaced, access, word, replaced_races);
+  return Outcome::kDone;
+}
+
+Event access_event(const ThreadState& self, AccessKind kind, Address address, std::size_t size, std::uint8_t flags) {
+  const AccessFlavour flavour =
+      (flags & raw_report::kAccessVolatile) != 0 ? AccessFlavour::kVolatile : AccessFlavour::kPlain;
+  switch (kind) {
+    case AccessKind::kRead:
+      return events::read(self.clock.id(), address, size, flavour);
+    case AccessKind::kFree:
+      return events::on_range(EventKind::kFree, self.clock.id(), address, size);
+    default:
+      return events::write(self.clock.id(), address, size, flavour);
+  }
+}
+
+AccessShape shape_of(AccessKind kind, std::size_t size, std::uint8_t flags) {
+  AccessShape shape;
+  shape.flags = static_cast<std::uint8_t>(flags | (kind == AccessKind::kFree ? kOriginFree : 0));
+  switch (size) {
+    case 1:
+    case 2:
+    case 4:
+    case 8:
+    case 16:
+      shape.size_code = static_cast<std::uint8_t>(1 + std::bit_width(size - 1));
+      break;
+    default:
+      shape.size_code = size < 8 ? static_cast<std::uint8_t>(16 + size) : 0;
+  }
+  return shape;
+}
+
+void check_word(ThreadState& self, ShadowCell& cell, const CellAccess& access, Address word) {
+  while (check_once(self, cell, access, word) == Outcome::kAgain) {
+  }
+}
+
+// The bytes of [begin, end) in the word.
+ByteMask bytes_in_word(Address word, Address begin, Address end) {
+  const std::uint32_t first = begin > word ? static_cast<std::uint32_t>(begin - word) : 0;
+  const std::uint32_t last = end < word + 8 ? static_cast<std::uint32_t>(end - word) : 8;
+  return static_cast<ByteMask>((0xffU << first) & (0xffU >> (8 - last)));
+}
+
+void check_range(ThreadState& self, AccessKind kind, Address begin, std::size_t size, Address code,
+                 std::uint8_t flags) {
+  CellAccess access;
+  access.epoch = short_epoch(self.clock.epoch());
+  access.kind = kind;
+  bool has_origin = false;
+  const Address end = begin + size;
+  const std::uint64_t epoch_bits = std::uint64_t{access.epoch.bits()} << CellEntry::kEpochShift;
+  for (Address word = begin & ~Address{7}; word < end; word += 8) {
+    access.mask = bytes_in_word(word, begin, end);
+    ShadowCell& cell = *cell_of(word);
+    const std::uint64_t mask_bits = std::uint64_t{access.mask} << CellEntry::kMaskShift;
+    const std::uint64_t care = CellEntry::care_bits(kind, mask_bits);
+    const std::uint64_t first = cell.entries[0].load(std::memory_order_relaxed);
+    if (kind != AccessKind::kFree && ((first ^ (epoch_bits | mask_bits)) & care) == 0) continue;
+    if (!has_origin) {
+      access.origin = origin_of(self, code_and_shape(code, shape_of(kind, size, flags)));
+      has_origin = true;
+    }
+    check_word(self, cell, access, word);
+  }
+}
+
+}  // namespace
+
+void check_access(AccessKind kind, Address address, std::size_t size, Address code, std::uint8_t flags) {
+  if (current.inside != 0 || detection_is_off.load(std::memory_order_relaxed)) return;
+  RuntimeScope scope;
+  ThreadState& self = runtime::self();
+  if (self.ignore.ignores(kind)) return;
+  const RecordedStep step(self, access_event(self, kind, address, size, flags), code);
+  check_range(self, kind, address, size, code, flags);
+}
+
+namespace {
+
+[[gnu::noinline]] void look_at_changed(Address word, CellEntry own, int other) {
+  RuntimeScope scope;
+  const CellAccess access{own.epoch(), own.mask(), own.kind(), own.origin()};
+  CaughtRaces caught;
+  look_at_other(cell_of(word)->entries[other], access, ThreadView(*current.state), caught);
+  caught.report(*current.state, access, word);
+}
+
+// The same-epoch check of the hooks for the entries of a chain.
+template <AccessKind kKind>
+bool is_in_chain(const ShadowCell& cell, std::uint64_t link, CellEntry own) {
+  constexpr std::uint64_t kBytes = std::uint64_t{0xff} << CellEntry::kMaskShift;
+  const std::uint64_t care = CellEntry::care_bits(kKind, own.bits() & kBytes);
+  std::uint64_t next = link;
+  do {
+    const CellBlock* block = block_of(next);
+    for (int index = 0; index < CellBlock::kEntries; ++index) {
+      const std::uint64_t entry = block->entries[index].load(std::memory_order_acquire);
+      if (((entry ^ own.bits()) & care) == 0) return cell.entries[1].load(std::memory_order_acquire) == link;
+    }
+    next = block->entries[CellBlock::kEntries - 1].load(std::memory_order_acquire);
+  } while (is_link(next));
+  return false;
+}
+
+// One word of an access whose origin is known, by the current thread; false when
+// the common cases do not settle it. Touches none of the thread's tables, so no
+// scope is needed.
+template <AccessKind kKind>
+[[gnu::always_inline]] inline bool settle_quickly(Address word, CellEntry own) {
+  ShadowCell& cell = *cell_of(word);
+  const std::uint64_t first = cell.entries[0].load(std::memory_order_acquire);
+  const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
+  if (is_link(second)) return is_in_chain<kKind>(cell, second, own);
+  const ThreadView view(*current.state);
+  const QuickPlan plan = quick_plan<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own, view);
+  if (plan == QuickPlan::kAsk) [[unlikely]]
+    return false;
+  const bool takes_second = plan >= QuickPlan::kSecond;
+  const bool is_merged = plan == QuickPlan::kFirstMerged || plan == QuickPlan::kSecondMerged;
+  const std::uint64_t old_value = takes_second ? second : first;
+  const std::uint64_t other = takes_second ? first : second;
+  std::uint64_t new_value = own.bits();
+  if (is_merged) {
+    const CellEntry old = CellEntry::from_bits(old_value);
+    OriginId origin = own.origin();
+    if (old.origin() != origin) {
+      origin = cached_combination(old.origin(), origin, own.mask());
+      if (origin == OriginId::kUnknown) return false;
+    }
+    new_value = ((old_value | own.bits()) & ~std::uint64_t{CellEntry::kMaxOrigin}) | raw(origin);
+  }
+  if (!replace_entry(cell.entries[takes_second ? 1 : 0], old_value, new_value)) [[unlikely]]
+    return false;
+  if (cell.entries[takes_second ? 0 : 1].load(std::memory_order_seq_cst) != other) [[unlikely]]
+    look_at_changed(word, own, takes_second ? 0 : 1);
+  return true;
+}
+
+}  // namespace
+
+template <AccessKind kKind, std::size_t kSize>
+void check_first(Address address, Address code) {
+  constexpr AccessShape kShape{static_cast<std::uint8_t>(1 + std::bit_width(kSize - 1)), 0};
+  constexpr std::size_t kInWord = kSize > 8 ? 8 : kSize;
+  const std::uint64_t epoch_bits = current.epoch_bits;
+  const bool is_aligned = kInWord == 1 || (address & (kInWord - 1)) == 0;
+  if (epoch_bits != 0 && current.inside == 0 && is_aligned) [[likely]] {
+    const OriginId origin = cached_origin(code_and_shape(code, kShape));
+    const std::uint64_t bytes = ((std::uint64_t{1} << kInWord) - 1) << CellEntry::kMaskShift << (address & 7);
+    const CellEntry own = CellEntry::from_bits(
+        epoch_bits | bytes | CellEntry(ShortEpoch{}, 0, kKind, OriginId::kUnknown).bits() | raw(origin));
+    bool settled = origin != OriginId::kUnknown && settle_quickly<kKind>(address & ~Address{7}, own);
+    if constexpr (kSize > 8) settled = settled && settle_quickly<kKind>(address + 8, own);
+    if (settled) [[likely]]
+      return;
+  }
+  check_access(kKind, address, kSize, code, 0);
+}
+
+#define INSTANTIATE(size)                                                            \
+  template void check_first<AccessKind::kRead, size>(Address address, Address code); \
+  template void check_first<AccessKind::kWrite, size>(Address address, Address code);
+INSTANTIATE(1)
+INSTANTIATE(2)
+INSTANTIATE(4)
+INSTANTIATE(8)
+INSTANTIATE(16)
+#undef INSTANTIATE
+
+void check_atomic(ThreadState& self, AccessKind kind, Address address, std::size_t size, Address code) {
+  if (!self.ignore.ignores(kind)) check_range(self, kind, address, size, code, 0);
+}
+
+void on_range(ThreadState& self, AccessKind kind, Address begin, std::size_t size, Address code) {
+  if (size == 0 || self.ignore.ignores(kind) || detection_is_off.load(std::memory_order_relaxed)) return;
+  if (!has_shadow(begin, size)) return;
+  RuntimeScope scope;
+  const std::uint8_t flags = size > 16 ? raw_report::kAccessRange : 0;
+  const RecordedStep step(self, access_event(self, kind, begin, size, flags), code);
+  check_range(self, kind, begin, size, code, flags);
+}
+
+void on_read(const volatile void* begin, std::size_t size, Address code) {
+  if (size == 0 || current.inside != 0 || !runtime_is_ready.load(std::memory_order_relaxed)) return;
+  on_range(self(), AccessKind::kRead, reinterpret_cast<Address>(begin), size, code);
+}
+
+void on_write(const volatile void* begin, std::size_t size, Address code) {
+  if (size == 0 || current.inside != 0 || !runtime_is_ready.load(std::memory_order_relaxed)) return;
+  on_range(self(), AccessKind::kWrite, reinterpret_cast<Address>(begin), size, code);
+}
+
+}  // namespace deadheat::runtime

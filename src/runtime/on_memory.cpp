@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/on_memory.h"
+
+#include "runtime/counters.h"
+#include "runtime/hand_off.h"
+#include "runtime/memory_limit.h"
+#include "runtime/on_access.h"
+#include "runtime/races.h"
+#include "runtime/record.h"
+#include "runtime/shadow_memory.h"
+#include "runtime/start.h"
+#include "runtime/sync_table.h"
+#include "runtime/thread_registry.h"
+
+namespace deadheat::runtime {
+namespace {
+
+bool is_off() { return detection_is_off.load(std::memory_order_relaxed); }
+
+void forget(ThreadState& self, Address begin, std::size_t size, Address code) {
+  const RecordedStep step(self, events::on_range(EventKind::kAlloc, self.clock.id(), begin, size), code);
+  clear_shadow(begin, size);
+}
+
+}  // namespace
+
+void on_allocated(ThreadState& self, Address block, std::size_t size, Address code) {
+  if (is_off() || size == 0 || !has_shadow(block, size)) return;
+  RuntimeScope scope;
+  forget(self, block, size, code);
+  count_allocation(size);
+}
+
+void on_freeing(ThreadState& self, Address block, std::size_t size, Address code) {
+  if (is_off() || size == 0) return;
+  RuntimeScope scope;
+  on_range(self, AccessKind::kFree, block, size, code);
+  sync_table().erase_range(block, size);
+  forget_benign_ranges(block, size);
+}
+
+void on_mapped(ThreadState& self, Address begin, std::size_t size, Address code) {
+  if (is_off() || size == 0) return;
+  RuntimeScope scope;
+  if (!cover(begin, size)) return count_loss(Loss::kNoShadow);
+  forget(self, begin, size, code);
+}
+
+void on_unmapping(ThreadState& self, Address begin, std::size_t size, Address code) {
+  if (is_off() || size == 0 || !has_shadow(begin, size)) return;
+  RuntimeScope scope;
+  check_mapped_range(self, begin, size, code);
+  sync_table().erase_range(begin, size);
+  forget_benign_ranges(begin, size);
+  clear_shadow(begin, size);
+}
+
+void on_remapped(ThreadState& self, Address from, std::size_t old_size, Address to, std::size_t new_size,
+                 Address code) {
+  if (is_off()) return;
+  if (from == to) {
+    if (new_size > old_size) on_mapped(self, to + old_size, new_size - old_size, code);
+    return;
+  }
+  on_mapped(self, to, new_size, code);
+}
+
+void on_modules_changed(ThreadState& /*self*/) {
+  if (is_off() || !has_listener()) return;
+  RuntimeScope scope;
+  send_modules();
+}
+
+}  // namespace deadheat::runtime

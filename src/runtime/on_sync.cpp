@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/on_sync.h"
+
+#include "runtime/access_check.h"
+#include "runtime/finding_packet.h"
+#include "runtime/races.h"
+#include "runtime/record.h"
+#include "runtime/start.h"
+#include "runtime/sync_table.h"
+#include "runtime/thread_registry.h"
+
+namespace deadheat::runtime {
+namespace {
+
+bool is_off() { return detection_is_off.load(std::memory_order_relaxed); }
+
+SyncId sync_id(Address object) { return SyncId{object}; }
+
+HeldLockState* find_held(ThreadState& self, Address lock) {
+  for (std::uint32_t index = self.held.size(); index-- > 0;) {
+    if (self.held[index].lock == lock) return &self.held[index];
+  }
+  return nullptr;
+}
+
+void push_held(ThreadState& self, const LockObject& object, LockMode mode) {
+  HeldLockState held;
+  held.lock = object.address;
+  held.serial = object.serial;
+  held.mode = mode;
+  held.created_stack = object.created_stack;
+  self.held.push_back(held);
+  current.lock_set = 0;
+}
+
+void drop_held(ThreadState& self, const HeldLockState* held) {
+  const auto index = static_cast<std::uint32_t>(held - self.held.begin());
+  self.held.erase(index);
+  current.lock_set = 0;
+  // The sets of those acquired after it have changed.
+  for (std::uint32_t later = index; later < self.held.size(); ++later) self.held[later].lock_set = 0;
+}
+
+// With the stripe's lock held.
+LockObject& lock_object(ThreadState& self, Address lock, Address code) {
+  if (LockObject* known = sync_table().find<LockObject>(lock)) return *known;
+  LockObject& fresh = sync_table().get<LockObject>(lock);
+  fresh.created_stack = current_stack(self, code);
+  fresh.serial = add_lock_record(lock, fresh.created_stack);
+  return fresh;
+}
+
+// Using a lock reads it, in a way that only its creation, its destruction and the
+// end of its memory conflict with.
+void touch_lock(ThreadState& self, Address lock, AccessKind kind, Address code) {
+  check_atomic(self, kind, lock, 1, code);
+}
+
+// The lock was given up by another thread than its holder: not allowed, but it
+// happens, and works on Linux.
+bool is_stale(const ThreadState& self, const HeldLockState& held) {
+  if (held.mode == LockMode::kShared) return false;
+  SpinHolder hold(sync_table().stripe(held.lock));
+  const LockObject* object = sync_table().find<LockObject>(held.lock);
+  return object == nullptr || object->owner != thread_number(self);
+}
+
+void acquire_lock(ThreadState& self, Address lock, LockMode mode, Address code) {
+  SpinHolder hold(sync_table().stripe(lock));
+  LockObject& object = lock_object(self, lock, code);
+  push_held(self, object, mode);
+  if (mode == LockMode::kExclusive) object.owner = thread_number(self);
+  if (self.ignore.ignores_sync()) return;
+  SpinHolder hold_clock(self.clock_lock);
+  object.clock.acquire(self.clock, mode);
+}
+
+void release_lock(ThreadState& self, Address lock, LockMode mode, Address code) {
+  {
+    SpinHolder hold(sync_table().stripe(lock));
+    LockObject& object = lock_object(self, lock, code);
+    object.owner = 0;
+    if (self.ignore.ignores_sync()) return;
+    object.clock.release(self.clock, mode);
+  }
+  advance(self);
+}
+
+void release_tag(ThreadState& self, Address tag) {
+  if (self.ignore.ignores_sync()) return;
+  {
+    SpinHolder hold(sync_table().stripe(tag));
+    self.clock.release(sync_table().get<TagObject>(tag).clock);
+  }
+  advance(self);
+}
+
+void acquire_tag(ThreadState& self, Address tag) {
+  if (self.ignore.ignores_sync() || sync_table().is_surely_absent(tag)) return;
+  SpinHolder hold(sync_table().stripe(tag));
+  const TagObject* object = sync_table().find<TagObject>(tag);
+  if (object == nullptr) return;
+  SpinHolder hold_clock(self.clock_lock);
+  self.clock.acquire(object->clock);
+}
+
+void leave_phase(BarrierPhaseClock* phase) {
+  if (--phase->users != 0) return;
+  phase->~BarrierPhaseClock();
+  PageSource::release(phase, sizeof(BarrierPhaseClock));
+}
+
+}  // namespace
+
+void on_lock_created(ThreadState& self, Address lock, Address code) {
+  if (is_off()) return;
+  RuntimeScope scope;
+  const RecordedStep step(self, events::write(self.clock.id(), lock, 1), code);
+  touch_lock(self, lock, AccessKind::kWrite, code);
+  SpinHolder hold(sync_table().stripe(lock));
+  sync_table().erase(lock, SyncKind::kLock);
+  static_cast<void>(lock_object(self, lock, code));
+}
+
+void on_lock_destroyed(ThreadState& self, Address lock, Address code) {
+  if (is_off()) return;
+  RuntimeScope scope;
+  const RecordedStep step(self, events::write(self.clock.id(), lock, 1), code);
+  if (is_recording()) record_more(events::on_sync(EventKind::kSyncDestroy, self.clock.id(), sync_id(lock)), code);
+  touch_lock(self, lock, AccessKind::kWrite, code);
+  if (const HeldLockState* held = find_held(self, lock)) drop_held(self, held);
+  SpinHolder hold(sync_table().stripe(lock));
+  sync_table().erase(lock, SyncKind::kLock);
+}
+
+void on_lock_acquired(ThreadState& self, Address lock, LockMode mode, LockAttempt attempt, Address code) {
+  if (is_off()) return;
+  RuntimeScope scope;
+  HeldLockState* held = find_held(self, lock);
+  if (held != nullptr && is_stale(self, *held)) {
+    drop_held(self, held);
+    held = nullptr;
+  }
+  const auto depth = static_cast<std::uint16_t>(held == nullptr ? 1 : held->depth + 1);
+  const RecordedStep step(self, events::acquire(self.clock.id(), sync_id(lock), mode, depth, attempt), code);
+  if (held != nullptr) {
+    ++held->depth;
+    return;
+  }
+  acquire_lock(self, lock, mode, code);
+  if (is_recording()) {
+    record_more(events::atomic(EventKind::kAtomicLoad, self.clock.id(), lock, 1, MemoryOrder::kRelaxed), code);
+  }
+  touch_lock(self, lock, AccessKind::kAtomicRead, code);
+}
+
+void on_lock_try_failed(ThreadState& self, Address lock, LockMode mode, Address code) {
+  if (is_off() || !is_recording()) return;
+  RuntimeScope scope;
+  const RecordedStep step(self, events::try_failed(self.clock.id(), sync_id(lock), mode), code);
+}
+
+void on_lock_releasing(ThreadState& self, Address lock, Address code) {
+  if (is_off()) return;
+  RuntimeScope scope;
+  HeldLockState* held = find_held(self, lock);
+  const LockMode mode = held == nullptr ? LockMode::kExclusive : held->mode;
+  const auto depth = static_cast<std::uint16_t>(held == nullptr ? 1 : held->depth);
+  const RecordedStep step(self, events::release(self.clock.id(), sync_id(lock), mode, depth), code);
+  if (depth > 1) {
+    --held->depth;
+    return;
+  }
+  if (held != nullptr) drop_held(self, held);
+  release_lock(self, lock, mode, code);
+}
+
+void on_lock_release_failed(ThreadState& self, Address lock, Address code) {
+  if (is_off()) return;
+  RuntimeScope scope;
+  if (HeldLockState* held = find_held(self, lock)) {
+    ++held->depth;
+    return;
+  }
+  const RecordedStep step(self, events::acquire(self.clock.id(), sync_id(lock)), code);
+  acquire_lock(self, lock, LockMode::kExclusive, code);
+}
+
+void on_wait_beginning(ThreadState& self, Address condition, Address mutex, Address code) {
+  if (is_off()) return;
+  RuntimeScope scope;
+  const RecordedStep step(self, events::wait_begin(self.clock.id(), sync_id(condition), sync_id(mutex)), code);
+  if (const HeldLockState* held = find_held(self, mutex)) drop_held(self, held);
+  release_lock(self, mutex, LockMode::kExclusive, code);
+}
+
+void on_wait_finished(ThreadState& self, Address condition, Address mutex, Address code) {
+  if (is_off()) return;
+  RuntimeScope scope;
+  const RecordedStep step(self, events::wait_end(self.clock.id(), sync_id(condition), sync_id(mutex)), code);
+  acquire_lock(self, mutex, LockMode::kExclusive, code);
+}
+
+void on_signalling(ThreadState& self, Address condition, Address code) {
+  if (is_off() || !is_recording()) return;
+  RuntimeScope scope;
+  const RecordedStep step(self, events::on_sync(EventKind::kCondSignal, self.clock.id(), sync_id(condition)), code);
+}
+
+void on_broadcasting(ThreadState& self, Address condition, Address code) {
+  if (is_off() || !is_recording()) return;
+  RuntimeScope scope;
+  const RecordedStep step(self, events::on_sync(EventKind::kCondBroadcast, self.clock.id(), sync_id(condition)), code);
+}
+
+void on_barrier_created(ThreadState& /*self*/, Address barrier, std::uint32_t count, Address /*code*/) {
+  if (is_off()) return;
+  RuntimeScope scope;
+  SpinHolder hold(sync_table().stripe(barrier));
+  sync_table().erase(barrier, SyncKind::kBarrier);
+  sync_table().get<BarrierObject>(barrier).count = count;
+}
+
+BarrierPhase on_barrier_arriving(ThreadState& self, Address barrier, Address code) {
+  if (is_off()) return {};
+  RuntimeScope scope;
+  BarrierPhase result;
+  {
+    const RecordingHold recorded;
+    SpinHolder hold(sync_table().stripe(barrier));
+    BarrierObject& object = sync_table().get<BarrierObject>(barrier);
+    recorded.write(events::barrier(EventKind::kBarrierArrive, self.clock.id(), sync_id(barrier), object.phase), code);
+    if (object.current == nullptr) {
+      object.current = new (PageSource::allocate(sizeof(BarrierPhaseClock))) BarrierPhaseClock;
+      object.current->users = 1;
+    }
+    ++object.current->users;
+    result = {object.phase, object.current};
+    if (!self.ignore.ignores_sync()) self.clock.release(object.current->clock);
+    if (++object.arrived >= object.count) {
+      leave_phase(object.current);
+      object.current = nullptr;
+      object.arrived = 0;
+      ++object.phase;
+    }
+  }
+  advance(self);
+  return result;
+}
+
+void on_barrier_left(ThreadState& self, Address barrier, BarrierPhase phase, Address code) {
+  if (is_off() || phase.clock == nullptr) return;
+  RuntimeScope scope;
+  const RecordedStep step(
+      self, events::barrier(EventKind::kBarrierLeave, self.clock.id(), sync_id(barrier), phase.number), code);
+  SpinHolder hold(sync_table().stripe(barrier));
+  auto* clock = static_cast<BarrierPhaseClock*>(phase.clock);
+  if (!self.ignore.ignores_sync()) {
+    SpinHolder hold_clock(self.clock_lock);
+    self.clock.acquire(clock->clock);
+  }
+  leave_phase(clock);
+}
+
+void on_semaphore_posting(ThreadState& self, Address semaphore, Address code) {
+  if (is_off()) return;
+  RuntimeScope scope;
+  const RecordedStep step(self, events::on_sync(EventKind::kSemaphorePost, self.clock.id(), sync_id(semaphore)), code);
+  release_tag(self, semaphore);
+}
+
+void on_semaphore_waited(ThreadState& self, Address semaphore, Address code) {
+  if (is_off()) return;
+  RuntimeScope scope;
+  const RecordedStep step(self, events::on_sync(EventKind::kSemaphoreWait, self.clock.id(), sync_id(semaphore)), code);
+  acquire_tag(self, semaphore);
+}
+
+void on_once_completing(ThreadState& self, Address flag, Address code) {
+  if (is_off()) return;
+  RuntimeScope scope;
+  const RecordedStep step(self, events::on_sync(EventKind::kOnceComplete, self.clock.id(), sync_id(flag)), code);
+  release_tag(self, flag);
+}
+
+void on_once_observed(ThreadState& self, Address flag, Address code) {
+  if (is_off()) return;
+  RuntimeScope scope;
+  const RecordedStep step(self, events::on_sync(EventKind::kOnceObserve, self.clock.id(), sync_id(flag)), code);
+  acquire_tag(self, flag);
+}
+
+void on_happens_before(ThreadState& self, Address tag, Address code) {
+  if (is_off()) return;
+  RuntimeScope scope;
+  const RecordedStep step(self, events::on_sync(EventKind::kHappensBefore, self.clock.id(), sync_id(tag)), code);
+  release_tag(self, tag);
+}
+
+void on_happens_after(ThreadState& self, Address tag, Address code) {
+  if (is_off()) return;
+  RuntimeScope scope;
+  const RecordedStep step(self, events::on_sync(EventKind::kHappensAfter, self.clock.id(), sync_id(tag)), code);
+  acquire_tag(self, tag);
+}
+
+void on_sync_destroyed(ThreadState& self, Address object, Address code) {
+  if (is_off()) return;
+  RuntimeScope scope;
+  const RecordedStep step(self, events::on_sync(EventKind::kSyncDestroy, self.clock.id(), sync_id(object)), code);
+  SpinHolder hold(sync_table().stripe(object));
+  sync_table().erase(object, SyncKind::kTag);
+  sync_table().erase(object, SyncKind::kBarrier);
+}
+
+void on_fence(ThreadState& self, MemoryOrder order, Address code) {
+  if (is_off() || self.ignore.ignores_sync()) return;
+  RuntimeScope scope;
+  const RecordedStep step(self, events::fence(self.clock.id(), order), code);
+  {
+    SpinHolder hold_clock(self.clock_lock);
+    self.clock.fence(order);
+  }
+  advance(self);
+}
+
+void on_ignore_begin(ThreadState& self, Ignore what, Address code) {
+  if (is_off()) return;
+  RuntimeScope scope;
+  const RecordedStep step(self, events::ignore(EventKind::kIgnoreBegin, self.clock.id(), what), code);
+  self.ignore.begin(what);
+  publish_epoch(self);
+}
+
+void on_ignore_end(ThreadState& self, Ignore what, Address code) {
+  if (is_off()) return;
+  RuntimeScope scope;
+  const RecordedStep step(self, events::ignore(EventKind::kIgnoreEnd, self.clock.id(), what), code);
+  self.ignore.end(what);
+  publish_epoch(self);
+}
+
+void on_benign_range(ThreadState& self, Address address, std::uint64_t size, Address code) {
+  if (is_off() || size == 0) return;
+  RuntimeScope scope;
+  const RecordedStep step(self, events::on_range(EventKind::kBenignRange, self.clock.id(), address, size), code);
+  add_benign_range(address, size);
+}
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/races.h"
+
+#include <sys/syscall.h>
+
+#include "base/flat_map.h"
+#include "base/immortal.h"
+#include "runtime/finding_packet.h"
+#include "runtime/hand_off.h"
+#include "runtime/options.h"
+#include "runtime/start.h"
+
+namespace deadheat::runtime {
+namespace {
+
+struct KnownRace {
+  std::uint64_t finding = 0;
+  std::uint64_t occurrences = 0;
+};
+
+struct BenignRange {
+  Address begin = 0;
+  Address end = 0;
+};
+
+SpinLock lock;  // of all below
+constinit Immortal<FlatMap<KnownRace, PageSource>> races;
+constinit Immortal<GrowableArray<BenignRange, PageSource>> benign;
+std::uint64_t findings = 0;
+
+// Both sides by code address and kind, in whatever order.
+std::uint64_t key_of(const OriginDetails& earlier, AccessKind earlier_kind, const OriginDetails& later,
+                     AccessKind later_kind) {
+  const auto side = [](const OriginDetails& origin, AccessKind kind) {
+    return spread(origin.code * 8 + raw(kind) + (static_cast<std::uint64_t>(origin.shape.flags & kOriginFree) << 56));
+  };
+  return side(earlier, earlier_kind) + side(later, later_kind);
+}
+
+bool is_benign(Address begin, Address end) {
+  for (const BenignRange& range : *benign) {
+    if (begin < range.end && end > range.begin) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void report_race(ThreadState& self, CellEntry earlier, const CellAccess& access, Address word) {
+  const auto byte = static_cast<std::uint32_t>(__builtin_ctz(earlier.mask() & access.mask));
+  const RaceSides sides{earlier, access, word, details_of(origin_of_byte(earlier.origin(), byte)),
+                        details_of(access.origin)};
+  {
+    SpinHolder hold(lock);
+    if (is_benign(sides.begin(), sides.end())) return;
+    KnownRace& known = (*races)[key_of(sides.earlier_origin, earlier.kind(), sides.later_origin, access.kind)];
+    ++known.occurrences;
+    if (known.finding != 0) return;
+    known.finding = ++findings;
+    send_finding(self, sides, known.finding);
+  }
+  if (options().halt_on_error && (!has_listener() || listener_wants_halt())) {
+    const int status = on_process_exit(0);
+    raw_call(SYS_exit_group, status);
+  }
+}
+
+void add_benign_range(Address begin, std::uint64_t size) {
+  SpinHolder hold(lock);
+  benign->push_back(BenignRange{begin, begin + size});
+}
+
+void forget_benign_ranges(Address begin, std::uint64_t size) {
+  if (benign->empty()) return;
+  SpinHolder hold(lock);
+  for (std::uint32_t index = benign->size(); index-- > 0;) {
+    const BenignRange& range = (*benign)[index];
+    if (range.begin >= begin && range.end <= begin + size) benign->erase(index);
+  }
+}
+
+std::uint64_t finding_count() { return findings; }
+
+void for_each_finding(void (*visit)(std::uint64_t finding, std::uint64_t occurrences, void* context), void* context) {
+  SpinHolder hold(lock);
+  races->for_each([&](std::uint64_t, const KnownRace& race) { visit(race.finding, race.occurrences, context); });
+}
+
+Answer ask_for_known_to_all() {
+  static constinit std::atomic<std::uint64_t> asked{0};
+  static constinit std::atomic<std::uint64_t> answer_at{0};
+  const std::uint64_t now = asked.fetch_add(1, std::memory_order_relaxed);
+  if (now < answer_at.load(std::memory_order_relaxed)) return Answer::kNotNow;
+  SpinHolder hold(registry().lock);
+  refresh_known_to_all();
+  const std::uint64_t cost = std::uint64_t{registry().live_count()} * registry().live_count();
+  answer_at.store(now + 32 + cost / 4, std::memory_order_relaxed);
+  return Answer::kNew;
+}
+
+void lock_races() { lock.lock(); }
+void unlock_races() { lock.unlock(); }
+
+}  // namespace deadheat::runtime

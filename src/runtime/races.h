@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a racing pair of accesses to a finding that leaves the process.
+//
+// The first occurrence of a pair of code addresses and kinds is written out in
+// full at once; later ones are only counted. Findings on bytes that the program
+// declared benign are not reported.
+#pragma once
+
+#include <cstdint>
+
+#include "core/cell_rules.h"
+#include "model/identity.h"
+#include "runtime/thread_registry.h"
+
+namespace deadheat::runtime {
+
+// `earlier` is an entry of the word's cell that races with `access`, which the
+// thread is making now. Inside a RuntimeScope.
+[[gnu::noinline]] void report_race(ThreadState& self, CellEntry earlier, const CellAccess& access, Address word);
+
+void add_benign_range(Address begin, std::uint64_t size);
+void forget_benign_ranges(Address begin, std::uint64_t size);
+
+// Findings sent so far, by this process.
+[[nodiscard]] std::uint64_t finding_count();
+
+// Calls visit(finding, occurrences, context) for each finding.
+void for_each_finding(void (*visit)(std::uint64_t finding, std::uint64_t occurrences, void* context), void* context);
+
+// Asks for a new estimate of what all threads know, unless that was done a moment
+// ago; see slots.h. Called when cells run out of room.
+enum class Answer : std::uint8_t { kNew, kNotNow };
+Answer ask_for_known_to_all();
+
+// fork: the lock of the table of findings.
+void lock_races();
+void unlock_races();
+
+}  // namespace deadheat::runtime

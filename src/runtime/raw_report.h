@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// The raw report: what leaves the observed process, as packets.
+//
+// The runtime never turns addresses into words. It writes packets of numbers to
+// the `deadheat` process that launched it (over an inherited descriptor, one
+// packet per message) or, when the program was started directly, to a file (the
+// packets one after another). Each packet is complete in itself: a finding
+// carries all its stacks, so nothing that the process has not sent yet is needed
+// to read it, and a process that is killed right after a race loses nothing.
+//
+// A packet is a PacketHeader and a body. Layouts are those of x86-64 with the
+// members in the order written here; every struct is trivially copyable and has
+// no padding. Code addresses are return addresses: the instruction is the one
+// before. The reader must not trust a packet: see RawPacketReader in report/.
+#pragma once
+
+#include <cstdint>
+
+namespace deadheat::raw_report {
+
+inline constexpr std::uint32_t kMagic = 0x31524844;  // "DHR1"
+inline constexpr std::uint32_t kMaxPacket = 160 * 1024;
+
+enum class PacketKind : std::uint16_t {
+  kHello = 1,    // Hello: the runtime is active in this process
+  kModules = 2,  // Modules: the code that is mapped from now on; sent again after dlopen and dlclose
+  kFinding = 3,  // Finding: the first occurrence of a race
+  kNotice = 4,   // text: one line for the user ("shadow memory: limit reached, ...")
+  kSummary = 5,  // Summary: occurrences and counters; sent at exit, and in large programs now and then
+  kEvents = 6,   // RecordedEvent[]: a piece of the trace of `run --record`
+  kSites = 7,    // RecordedSite[]: the code addresses that the events after it refer to
+};
+
+struct PacketHeader {
+  std::uint32_t magic = kMagic;
+  PacketKind kind{};
+  std::uint16_t reserved = 0;
+  std::uint32_t size = 0;     // of the whole packet, header included
+  std::uint32_t process = 0;  // pid
+};
+static_assert(sizeof(PacketHeader) == 16);
+
+struct Hello {
+  std::uint32_t parent_process = 0;
+  std::uint32_t reserved = 0;
+  char program[240] = {};  // /proc/self/exe, cut if too long, ends with 0
+};
+static_assert(sizeof(Hello) == 248);
+
+// The body is Modules, then `count` times Module, then the bytes of all paths.
+struct Modules {
+  std::uint32_t count = 0;
+  std::uint32_t path_bytes = 0;
+};
+struct Module {
+  std::uint64_t begin = 0;  // first and one past the last mapped address
+  std::uint64_t end = 0;
+  std::uint64_t load_bias = 0;  // address in memory - address in the file's symbol table
+  std::uint32_t path_offset = 0;
+  std::uint32_t path_size = 0;
+};
+static_assert(sizeof(Module) == 32);
+
+// A stack: `count` entries from `first` on in the packet's array of code
+// addresses, innermost first. count == 0: not known.
+struct Stack {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+// A range of entries in the packet's array of locks.
+struct LockList {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+inline constexpr std::uint8_t kAccessVolatile = 1;      // Side::flags
+inline constexpr std::uint8_t kAccessVptr = 2;          // of a virtual table pointer
+inline constexpr std::uint8_t kAccessLocksUnknown = 4;  // which locks were held is not known any more
+inline constexpr std::uint8_t kAccessRange = 8;         // by memcpy, read(2) and the like
+
+struct Side {
+  std::uint32_t thread = 0;  // index into the packet's threads
+  std::uint8_t kind = 0;     // AccessKind
+  std::uint8_t flags = 0;
+  std::uint16_t reserved = 0;
+  std::uint64_t address = 0;  // first byte of the access, as far as known
+  std::uint64_t size = 0;     // 0: not known
+  std::uint64_t clock = 0;
+  Stack stack;
+  LockList locks;
+};
+static_assert(sizeof(Side) == 48);
+
+enum class MemoryKind : std::uint32_t {
+  kUnknown = 0,  // may be a global: the reader knows the symbols
+  kHeap = 1,
+  kFreedHeap = 2,
+  kStack = 3,   // of the thread `thread`
+  kTls = 4,     // of the thread `thread`
+  kMapped = 5,  // by mmap
+};
+
+struct Memory {
+  MemoryKind kind = MemoryKind::kUnknown;
+  std::uint32_t thread = 0;  // index into threads: who allocated, or whose stack; kNoThread if unknown
+  std::uint64_t begin = 0;
+  std::uint64_t size = 0;
+  Stack allocated;
+  Stack freed;
+  std::uint32_t freed_by = 0;  // index into threads or kNoThread
+  std::uint32_t reserved = 0;
+};
+static_assert(sizeof(Memory) == 48);
+
+inline constexpr std::uint32_t kNoThread = 0xffffffff;
+
+inline constexpr std::uint32_t kThreadMain = 1;  // Thread::flags
+inline constexpr std::uint32_t kThreadFinished = 2;
+inline constexpr std::uint32_t kThreadFiber = 4;
+
+struct Thread {
+  std::uint32_t id = 0;      // counted from 1 in order of creation; 1 is main
+  std::uint32_t os_id = 0;   // gettid(), 0 if it never ran
+  std::uint32_t parent = 0;  // id of the creator, 0 for none
+  std::uint32_t flags = 0;
+  Stack created;
+  char name[16] = {};  // pthread_setname_np; empty if never named
+};
+static_assert(sizeof(Thread) == 40);
+
+struct Lock {
+  std::uint64_t address = 0;
+  std::uint64_t serial = 0;  // tells apart locks that lived at one address
+  std::uint32_t mode = 0;    // LockMode
+  std::uint32_t reserved = 0;
+  Stack created;   // where it was initialised, or first used
+  Stack acquired;  // where this holding began
+};
+static_assert(sizeof(Lock) == 40);
+
+// The body is Finding, then threads, locks, code addresses (u64 each).
+struct Finding {
+  std::uint64_t id = 0;       // counted from 1 in this process
+  std::uint64_t address = 0;  // the bytes that both touched
+  std::uint64_t size = 0;
+  Side earlier;
+  Side later;
+  Memory memory;
+  std::uint32_t thread_count = 0;
+  std::uint32_t lock_count = 0;
+  std::uint32_t code_count = 0;
+  std::uint32_t reserved = 0;
+};
+static_assert(sizeof(Finding) == 184);
+
+// The body is Summary, then Repeats, then Counters. Numbers are totals so far:
+// a later summary of the same process replaces an earlier one.
+struct Summary {
+  std::uint32_t repeat_count = 0;
+  std::uint32_t counter_count = 0;
+  std::uint32_t is_final = 0;  // 1 in the last one, at exit
+  std::uint32_t reserved = 0;
+};
+struct Repeat {
+  std::uint64_t finding = 0;
+  std::uint64_t occurrences = 0;
+};
+struct Counter {
+  char name[56] = {};  // "races not reported: table full"
+  std::uint64_t value = 0;
+  std::uint32_t is_loss = 0;  // 1: something was lost; shown even without --stats
+  std::uint32_t reserved = 0;
+};
+static_assert(sizeof(Counter) == 72);
+
+// --record: events in their order, 32 bytes each, with the layout of Event in
+// model/event.h; their sites are numbers of RecordedSite.
+struct RecordedSite {
+  std::uint32_t site = 0;  // SiteId
+  std::uint32_t reserved = 0;
+  std::uint64_t code = 0;  // return address
+};
+
+// Environment of the observed process.
+inline constexpr char kDescriptorVariable[] = "DEADHEAT_REPORT_FD";  // number of the inherited descriptor
+inline constexpr char kOptionsVariable[] = "DEADHEAT_OPTIONS";       // "name=value:name=value", see options.def
+
+}  // namespace deadheat::raw_report

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/slots.h"
+
+#include "base/immortal.h"
+#include "runtime/cell_blocks.h"
+#include "runtime/shadow_memory.h"
+#include "runtime/thread_registry.h"
+
+namespace deadheat::runtime {
+
+std::atomic<std::uint64_t> slot_base[kSlotCount];
+std::atomic<std::uint64_t> slot_known[kSlotCount];
+
+namespace {
+
+// A thread that takes a slot over must be able to use it for a while.
+constexpr std::uint32_t kWorthContinuing = ShortEpoch::kMaxClock / 2;
+constexpr std::uint32_t kFirstSweep = 256;
+
+struct Tenure {
+  Clock first = 0;
+  ThreadId thread{};
+};
+struct RetiredSlot {
+  ThreadSlot slot{};
+  Clock last = 0;
+};
+
+constinit Immortal<GrowableArray<Tenure, PageSource>> all_tenures[kSlotCount];
+constinit Immortal<GrowableArray<RetiredSlot, PageSource>> all_retired;
+std::uint32_t next_slot = 1;
+std::uint32_t sweep_at = kFirstSweep;
+SlotCounters counters;
+
+// Which slots the current sweep removes.
+bool is_swept[kSlotCount];
+
+void sweep_entry(std::atomic<std::uint64_t>& entry) {
+  std::uint64_t bits = entry.load(std::memory_order_relaxed);
+  if (bits == 0 || is_link(bits) || !is_swept[raw(CellEntry::from_bits(bits).slot())]) return;
+  entry.compare_exchange_strong(bits, 0, std::memory_order_acq_rel, std::memory_order_relaxed);
+}
+
+void sweep_cell(ShadowCell& cell, void* /*context*/) {
+  sweep_entry(cell.entries[0]);
+  std::uint64_t link = cell.entries[1].load(std::memory_order_acquire);
+  if (!is_link(link)) return sweep_entry(cell.entries[1]);
+  while (is_link(link)) {
+    CellBlock* block = block_of(link);
+    for (int index = 0; index < CellBlock::kEntries; ++index) sweep_entry(block->entries[index]);
+    link = block->entries[CellBlock::kEntries - 1].load(std::memory_order_acquire);
+  }
+}
+
+// Removes the entries of the marked slots and moves their bases up.
+void sweep_marked() {
+  ThreadState& self = runtime::self();
+  self.uses_block.store(true, std::memory_order_seq_cst);  // see cell_blocks.h
+  for_each_cell(sweep_cell, nullptr);
+  self.uses_block.store(false, std::memory_order_release);
+  for (RetiredSlot& candidate : *all_retired) {
+    if (!is_swept[raw(candidate.slot)]) continue;
+    slot_base[raw(candidate.slot)].store(candidate.last, std::memory_order_release);
+    is_swept[raw(candidate.slot)] = false;
+    all_tenures[raw(candidate.slot)]->clear();
+  }
+  ++counters.sweeps;
+}
+
+bool sweep_what_all_know() {
+  refresh_known_to_all();
+  bool any = false;
+  for (const RetiredSlot& candidate : *all_retired) {
+    const bool is_fresh = slot_base[raw(candidate.slot)].load(std::memory_order_relaxed) == candidate.last;
+    if (is_fresh || candidate.last > known_to_all(candidate.slot)) continue;
+    is_swept[raw(candidate.slot)] = true;
+    any = true;
+  }
+  if (any) sweep_marked();
+  return any;
+}
+
+void sweep_oldest_by_force() {
+  if (all_retired->empty()) return;
+  is_swept[raw((*all_retired)[0].slot)] = true;
+  ++counters.lost;
+  sweep_marked();
+  slot_known[raw((*all_retired)[0].slot)].store((*all_retired)[0].last, std::memory_order_relaxed);
+}
+
+// The retired slot that ended last and that `inherited` knows all of.
+bool continue_slot(const RuntimeClock& inherited, ThreadSlot& found) {
+  for (std::uint32_t index = all_retired->size(); index-- > 0;) {
+    const RetiredSlot candidate = (*all_retired)[index];
+    const Clock used = candidate.last - slot_base[raw(candidate.slot)].load(std::memory_order_relaxed);
+    if (used > kWorthContinuing) continue;
+    if (used != 0 && candidate.last > inherited.clock_of(candidate.slot)) continue;
+    all_retired->erase(index);
+    found = candidate.slot;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+ThreadSlot take_slot(const RuntimeClock& inherited, ThreadId thread) {
+  ThreadSlot slot{};
+  bool found = continue_slot(inherited, slot);
+  if (!found && next_slot >= sweep_at && all_retired->size() > next_slot / 2) {
+    sweep_what_all_know();
+    found = continue_slot(inherited, slot);
+    const std::uint32_t used = next_slot - all_retired->size();
+    sweep_at = used * 2 < kFirstSweep ? kFirstSweep : used * 2;
+  }
+  if (!found && next_slot < kSlotCount) {
+    slot = ThreadSlot{next_slot++};
+    found = true;
+  }
+  if (!found) {
+    if (!sweep_what_all_know()) sweep_oldest_by_force();
+    found = continue_slot(inherited, slot);
+  }
+  // More threads alive than slots: they share one, and races between them are
+  // not seen.
+  if (!found) {
+    slot = ThreadSlot{1 + raw(thread) % (kSlotCount - 1)};
+    ++counters.lost;
+  }
+  const Clock base = slot_base[raw(slot)].load(std::memory_order_relaxed);
+  const Clock known = inherited.clock_of(slot);
+  all_tenures[raw(slot)]->push_back(Tenure{(known < base ? base : known) + 1, thread});
+  return slot;
+}
+
+void retire_slot(ThreadSlot slot, Clock last) { all_retired->push_back(RetiredSlot{slot, last}); }
+
+ThreadId slot_owner(ThreadSlot slot, Clock clock) {
+  ThreadId owner{};
+  for (const Tenure& tenure : *all_tenures[raw(slot)]) {
+    if (tenure.first > clock) break;
+    owner = tenure.thread;
+  }
+  return owner;
+}
+
+void refresh_known_to_all() {
+  for (std::uint32_t slot = 1; slot < next_slot; ++slot) {
+    Clock least = Epoch::kMaxClock;
+    for (ThreadState* thread = registry().first(); thread != nullptr; thread = thread->next) {
+      if (thread->life != ThreadState::Life::kRunning) continue;
+      SpinHolder hold(thread->clock_lock);
+      const Clock clock = thread->clock.clock_of(ThreadSlot{slot});
+      if (clock < least) least = clock;
+    }
+    if (least != Epoch::kMaxClock && least > known_to_all(ThreadSlot{slot})) {
+      slot_known[slot].store(least, std::memory_order_relaxed);
+    }
+  }
+}
+
+SlotCounters slot_counters() { return counters; }
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/thread_registry.h"
+
+#include <sys/syscall.h>
+
+#include <new>
+
+#include "base/immortal.h"
+#include "runtime/access_check.h"
+#include "runtime/intercept/preparation.h"
+#include "runtime/start.h"
+
+namespace deadheat::runtime {
+
+constinit thread_local ThreadLocal current __attribute__((tls_model("initial-exec")));
+
+namespace {
+
+constinit Immortal<ThreadRegistry> the_registry;
+
+// Short clocks that a single operation may use; the slot is changed before.
+constexpr std::uint32_t kClockReserve = 16;
+
+Frame* make_frames() { return static_cast<Frame*>(PageSource::reserve(kFrameLimit * sizeof(Frame))); }
+
+}  // namespace
+
+ThreadRegistry& registry() { return *the_registry; }
+
+ThreadInfo& ThreadRegistry::info(ThreadId id) { return infos_[raw(id) < kThreadLimit ? raw(id) : 0]; }
+
+ThreadState* ThreadRegistry::add(ThreadState* parent, std::uint32_t created_stack, std::uint32_t flags) {
+  RuntimeScope scope;
+  Frame* frames = make_frames();
+  void* memory = PageSource::try_allocate(sizeof(ThreadState));
+  if (frames == nullptr || memory == nullptr) {
+    if (frames != nullptr) raw_munmap(frames, kFrameLimit * sizeof(Frame));
+    PageSource::release(memory, sizeof(ThreadState));
+    return nullptr;
+  }
+  SpinHolder hold(lock);
+  if (infos_ == nullptr) {
+    infos_ = static_cast<ThreadInfo*>(PageSource::reserve(std::size_t{kThreadLimit} * sizeof(ThreadInfo)));
+    if (infos_ == nullptr) die("out of address space for the table of threads");
+  }
+  const ThreadId id{++count_};
+  if (raw(id) > 1) has_many_threads.store(true, std::memory_order_seq_cst);
+  RuntimeClock inherited;
+  if (parent != nullptr) {
+    inherited = parent->clock.seen();
+  } else {
+    // Who made this thread is not known; what every thread knows it does, too.
+    for (std::uint32_t slot = 0; slot < kSlotCount; ++slot) {
+      if (const Clock known = known_to_all(ThreadSlot{slot}); known != 0) inherited.set(ThreadSlot{slot}, known);
+    }
+  }
+  const ThreadSlot slot = take_slot(inherited, id);
+  const Clock base = slot_base[raw(slot)].load(std::memory_order_relaxed);
+  if (inherited.clock_of(slot) < base) inherited.set(slot, base);
+  auto* thread = new (memory) ThreadState(id, slot, inherited);
+  thread->frames = frames;
+  frames[0].context = raw(StackId::kEmpty);
+  thread->saved_top = frames + 1;
+  thread->info = &info(id);
+  thread->info->parent = parent == nullptr ? 0 : thread_number(*parent);
+  thread->info->created_stack = created_stack;
+  thread->info->flags = flags;
+  thread->next = first_;
+  if (first_ != nullptr) first_->previous = thread;
+  first_ = thread;
+  ++live_;
+  return thread;
+}
+
+void ThreadRegistry::remove(ThreadState* thread) {
+  thread->life = ThreadState::Life::kGone;
+  retire_slot(thread->clock.epoch().slot(), thread->clock.epoch().clock());
+  if (thread->next != nullptr) thread->next->previous = thread->previous;
+  if (thread->previous != nullptr) thread->previous->next = thread->next;
+  if (first_ == thread) first_ = thread->next;
+  --live_;
+  for (const std::uint32_t number : thread->unlinked_blocks) orphaned_blocks.push_back(number);
+  raw_munmap(thread->frames, kFrameLimit * sizeof(Frame));
+  if (thread->origins != nullptr) PageSource::release(thread->origins, kOriginCacheSize * sizeof(OriginCacheEntry));
+  thread->~ThreadState();
+  PageSource::release(thread, sizeof(ThreadState));
+}
+
+void ThreadRegistry::keep_only(ThreadState* self) {
+  for (ThreadState* thread = first_; thread != nullptr; thread = thread->next) {
+    thread->clock_lock.reset();
+    thread->uses_block.store(false, std::memory_order_relaxed);
+    if (thread == self) continue;
+    thread->life = ThreadState::Life::kFinished;
+    thread->info->flags |= raw_report::kThreadFinished;
+  }
+}
+
+void publish_epoch(ThreadState& thread) {
+  if (&thread != current.state) return;
+  const Epoch now = thread.clock.epoch();
+  const std::uint64_t bits = std::uint64_t{short_epoch(now).bits()} << CellEntry::kEpochShift;
+  current.epoch_bits = takes_slow_path(thread) ? 0 : bits;
+}
+
+void activate(ThreadState& thread) {
+  current.state = &thread;
+  current.top = thread.saved_top;
+  current.bottom = thread.frames + 1;
+  current.origins = thread.origins;
+  current.lock_set = 0;
+  current.limit = thread.frames + kFrameLimit;
+  publish_epoch(thread);
+}
+
+void advance(ThreadState& thread) {
+  const Epoch now = thread.clock.epoch();
+  const Clock used = now.clock() - slot_base[raw(now.slot())].load(std::memory_order_relaxed);
+  if (used + kClockReserve > ShortEpoch::kMaxClock) [[unlikely]] {
+    RuntimeScope scope;
+    SpinHolder hold(the_registry->lock);
+    const ThreadSlot fresh = take_slot(thread.clock.seen(), thread.clock.id());
+    SpinHolder hold_clock(thread.clock_lock);
+    thread.clock.move_to(fresh, slot_base[raw(fresh)].load(std::memory_order_relaxed));
+    retire_slot(now.slot(), now.clock());
+  }
+  publish_epoch(thread);
+}
+
+ThreadState& self() {
+  if (current.state != nullptr) [[likely]]
+    return *current.state;
+  RuntimeScope scope;
+  ensure_started();
+  if (current.state == nullptr) {
+    ThreadState* thread = the_registry->add(nullptr, 0, 0);
+    if (thread == nullptr) die("out of memory for another thread");
+    thread->info->os_id = static_cast<std::uint32_t>(raw_call(SYS_gettid));
+    activate(*thread);
+    watch_end_of_thread();
+  }
+  return *current.state;
+}
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The threads of the program: their state while they live, and what reports want
+// to know of them for ever.
+//
+// A ThreadState belongs to its thread. Others touch it only as noted at each
+// member. It lives until the thread has finished and was joined or detached.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/flat_map.h"
+#include "base/growable_array.h"
+#include "core/ignore_state.h"
+#include "core/sync_clock.h"
+#include "model/event.h"
+#include "model/identity.h"
+#include "runtime/origins.h"
+#include "runtime/page_source.h"
+#include "runtime/raw_report.h"
+#include "runtime/slots.h"
+#include "runtime/system.h"
+#include "runtime/thread_state.h"
+
+namespace deadheat::runtime {
+
+// What remains of a thread when it is gone. Written by its creator and itself,
+// read by reports under the registry's lock.
+struct ThreadInfo {
+  std::uint32_t os_id = 0;
+  std::uint32_t parent = 0;
+  std::uint32_t flags = 0;          // raw_report::kThread...
+  std::uint32_t created_stack = 0;  // StackId
+  char name[16] = {};
+};
+
+struct HeldLockState {
+  Address lock = 0;
+  std::uint64_t serial = 0;
+  LockMode mode = LockMode::kExclusive;
+  std::uint32_t depth = 1;
+  std::uint32_t created_stack = 0;
+  std::uint32_t acquired_stack = 0;
+  // Number of the set of locks up to here, 0 as long as nobody asked.
+  std::uint32_t lock_set = 0;
+};
+
+struct ThreadState {
+  ThreadState(ThreadId id, ThreadSlot slot, const RuntimeClock& inherited) : clock(id, slot, inherited) {}
+
+  // Changed by the thread itself, with clock_lock held where components of other
+  // threads change; read by refresh_known_to_all() with clock_lock held.
+  RuntimeThreadClock clock;
+  SpinLock clock_lock;
+
+  ThreadInfo* info = nullptr;
+  std::uint64_t handle = 0;                                                             // pthread_t; registry's lock
+  enum class Life : std::uint8_t { kRunning, kFinished, kGone } life = Life::kRunning;  // registry's lock
+  bool is_detached = false;                                                             // registry's lock
+  ThreadState* previous = nullptr;  // list of those not gone; registry's lock
+  ThreadState* next = nullptr;
+
+  Frame* frames = nullptr;
+  Frame* saved_top = nullptr;  // while another fiber runs
+  std::uint64_t lost_calls = 0;
+
+  GrowableArray<HeldLockState, PageSource> held;
+  IgnoreState ignore;
+  OriginCacheEntry* origins = nullptr;  // kOriginCacheSize of them, made at the first use
+
+  Address stack_begin = 0;
+  std::size_t stack_size = 0;
+
+  // The thread is changing a cell block; see cell_blocks.h. seq_cst on both sides.
+  std::atomic<bool> uses_block{false};
+  GrowableArray<std::uint32_t, PageSource> unlinked_blocks;
+};
+
+inline constexpr std::uint32_t kFrameLimit = 1U << 17;
+
+class ThreadRegistry {
+ public:
+  SpinLock lock;  // protects all that says so
+
+  // The number is 1 for the main thread. `parent` is nullptr for roots. Returns
+  // nullptr when there is no memory. Takes the lock.
+  ThreadState* add(ThreadState* parent, std::uint32_t created_stack, std::uint32_t flags);
+  // The state of a thread that is done for good. Lock held.
+  void remove(ThreadState* thread);
+
+  [[nodiscard]] ThreadInfo& info(ThreadId id);
+  [[nodiscard]] std::uint32_t count() const { return count_; }
+  [[nodiscard]] std::uint32_t live_count() const { return live_; }
+
+  // All that are not gone. Lock held.
+  [[nodiscard]] ThreadState* first() { return first_; }
+
+  FlatMap<ThreadState*, PageSource> by_handle;  // lock held
+
+  // After fork: everybody but `self` has vanished. Lock held.
+  void keep_only(ThreadState* self);
+
+  GrowableArray<std::uint32_t, PageSource> orphaned_blocks;  // of threads that are gone; lock held
+
+ private:
+  ThreadInfo* infos_ = nullptr;
+  ThreadState* first_ = nullptr;
+  std::uint32_t count_ = 0;
+  std::uint32_t live_ = 0;
+};
+
+[[nodiscard]] ThreadRegistry& registry();
+
+// Makes the thread the current one: its epoch and frames go to ThreadLocal.
+void activate(ThreadState& thread);
+// Writes the thread's epoch to ThreadLocal after it changed.
+void publish_epoch(ThreadState& thread);
+
+// The thread has released: what follows is a new epoch. Moves to a fresh slot
+// when the short clock of this one is spent.
+void advance(ThreadState& thread);
+
+[[nodiscard]] inline std::uint32_t thread_number(const ThreadState& thread) { return raw(thread.clock.id()); }
+
+// What a thread (and all threads) know about an entry of the shadow.
+class ThreadView {
+ public:
+  explicit ThreadView(const ThreadState& thread) : thread_(thread) {}
+  [[nodiscard]] bool happened_before(CellEntry entry) const {
+    return full_clock(entry.epoch()) <= thread_.clock.clock_of(entry.slot());
+  }
+  [[nodiscard]] bool is_obsolete(CellEntry entry) const {
+    return full_clock(entry.epoch()) <= known_to_all(entry.slot());
+  }
+  [[nodiscard]] static OriginId combine(OriginId earlier, OriginId added, ByteMask mask) {
+    return combined_origin(earlier, added, mask);
+  }
+
+ private:
+  const ThreadState& thread_;
+};
+
+}  // namespace deadheat::runtime

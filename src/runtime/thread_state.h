@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// ThreadState: what the runtime keeps per thread (or fiber), and how the current
+// one is found.
+//
+// The few words that every hook touches are in ThreadLocal, in initial-exec TLS:
+// a load from %fs. All else is behind a pointer. A thread that nobody announced
+// (it existed before the runtime, or was made by clone) registers itself as a
+// root at its first event: epoch 0 fails every fast check.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/sync_clock.h"
+#include "model/identity.h"
+#include "runtime/page_source.h"
+
+namespace deadheat::runtime {
+
+using RuntimeClock = BasicVectorClock<PageSource>;
+using RuntimeThreadClock = BasicThreadClock<PageSource>;
+
+struct ThreadState;
+struct OriginCacheEntry;
+
+// One open call. `context` is the number of the path of calls up to here, 0 as
+// long as nobody asked for it.
+struct Frame {
+  Address call = 0;  // return address into the caller
+  std::uint32_t context = 0;
+  std::uint32_t reserved = 0;
+};
+
+struct ThreadLocal {
+  // Slot and clock where an entry of the shadow has them (core/cell_entry.h); 0
+  // when every access must take the slow path (not registered, ignoring,
+  // recording).
+  std::uint64_t epoch_bits = 0;
+  // Depth of RuntimeScope: greater than 0 means that intercepted functions were
+  // called by ourselves and go straight to the real ones.
+  std::uint32_t inside = 0;
+  // One past the innermost open call. There is always one below, a frame that
+  // stands for the empty stack.
+  Frame* top = nullptr;
+  Frame* bottom = nullptr;
+  Frame* limit = nullptr;
+  ThreadState* state = nullptr;
+  // The origins that the thread used last (origins.h), and the number of the set
+  // of locks it holds; nullptr and 0 as long as nobody asked.
+  OriginCacheEntry* origins = nullptr;
+  std::uint32_t lock_set = 0;
+  // Signals that arrived while `inside` was not 0 wait here; see intercept/signals.cpp.
+  std::uint32_t pending_signals = 0;
+};
+
+extern constinit thread_local ThreadLocal current __attribute__((tls_model("initial-exec")));
+
+// The runtime is set up; interceptors pass through before.
+extern std::atomic<bool> runtime_is_ready;
+
+// Registers the current thread if need be; never null inside.
+[[nodiscard]] ThreadState& self();
+
+// Delivers what was deferred; called when the outermost scope ends and
+// pending_signals is not 0.
+void deliver_pending_signals();
+
+// Marks "this thread is inside the runtime": intercepted functions pass through,
+// signal handlers of the program wait until the end of the scope.
+class RuntimeScope {
+ public:
+  RuntimeScope() { ++current.inside; }
+  ~RuntimeScope() {
+    if (--current.inside == 0 && current.pending_signals != 0) [[unlikely]]
+      deliver_pending_signals();
+  }
+  RuntimeScope(const RuntimeScope&) = delete;
+  RuntimeScope& operator=(const RuntimeScope&) = delete;
+};
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// `deadheat cc` and `deadheat c++` as commands: which compiler runs, and that it
+// is as if it had been called directly.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "cli/shell.h"
+
+namespace deadheat {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(CompileTest, HelpIsOursUnderTheTwoWordName) {
+  const Shell shell;
+  for (const std::string command : {"cc", "c++"}) {
+    const CommandResult result = shell.run("deadheat " + command + " --help");
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_TRUE(contains(result.output, "Usage: deadheat " + command)) << result.output;
+    EXPECT_TRUE(contains(result.output, "Examples:\n  deadheat " + command)) << result.output;
+    EXPECT_TRUE(contains(result.output, "Exit codes: 0 ")) << result.output;
+  }
+}
+
+TEST(CompileTest, OneWordCommandsAreTheSame) {
+  const Shell shell;
+  for (const std::string language : {"cc", "c++"}) {
+    const CommandResult two = shell.run("deadheat " + language + " --deadheat-show -c a.c");
+    const CommandResult one = shell.run("deadheat-" + language + " --deadheat-show -c a.c");
+    EXPECT_EQ(one.exit_code, 0) << one.errors;
+    EXPECT_EQ(one.output, two.output);
+    EXPECT_TRUE(contains(one.output, "-fsanitize=thread")) << one.output;
+  }
+}
+
+TEST(CompileTest, OptionChoosesTheCompilerBeforeTheEnvironment) {
+  const Shell shell;
+  EXPECT_TRUE(contains(shell.run("deadheat c++ --cxx=g++ --deadheat-show -c a.cpp").output, "/g++ "));
+  EXPECT_TRUE(contains(shell.run("DEADHEAT_CXX=g++ deadheat c++ --deadheat-show -c a.cpp").output, "/g++ "));
+  EXPECT_TRUE(contains(shell.run("DEADHEAT_CC=gcc deadheat-cc --deadheat-show -c a.c").output, "/gcc "));
+  const CommandResult both = shell.run("DEADHEAT_CXX=nowhere deadheat c++ --cxx=g++ --deadheat-show -c a.cpp");
+  EXPECT_TRUE(contains(both.output, "/g++ ")) << both.errors;
+}
+
+TEST(CompileTest, LauncherMayStandInFrontOfTheCompiler) {
+  const Shell shell;
+  const CommandResult result = shell.run(
+      "printf '#!/bin/sh\\necho launched \"$1\"\\nexec \"$@\"\\n' >launcher; chmod +x launcher\n"
+      "echo 'int x;' >a.cpp\n"
+      "deadheat-c++ '--cxx=./launcher g++' -c a.cpp && test -f a.o");
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(result.output, "launched g++\n");
+}
+
+TEST(CompileTest, MessagesAndStatusAreTheCompilersOwn) {
+  const Shell shell;
+  const CommandResult result = shell.run(
+      "echo 'int x = nonsense;' >a.cpp; g++ -c a.cpp 2>expected; deadheat c++ --cxx=g++ -c a.cpp 2>seen\n"
+      "status=$?; cmp expected seen && exit $status");
+  EXPECT_EQ(result.exit_code, 1) << result.errors << result.output;
+}
+
+TEST(CompileTest, CompilerThatDiesOfASignalIsSeenToDo) {
+  const Shell shell;
+  const CommandResult result = shell.run(
+      "printf '#!/bin/sh\\nkill -TERM $$\\n' >fake-gcc; chmod +x fake-gcc\n"
+      "deadheat cc --cc=./fake-gcc -c a.c; exit $?");
+  EXPECT_EQ(result.exit_code, 128 + 15);
+}
+
+// Build systems preprocess first and compile the result (ccache, distcc).
+TEST(CompileTest, PreprocessorKnowsThatTheSanitizerIsOn) {
+  const Shell shell;
+  shell.write_file("a.cpp",
+                   "#if defined(__SANITIZE_THREAD__)\nint on;\n"
+                   "#elif defined(__has_feature)\n#if __has_feature(thread_sanitizer)\nint on;\n#endif\n#endif\n");
+  for (const std::string compiler : {"g++", "clang++-19"}) {
+    if (shell.run("command -v " + compiler).exit_code != 0) continue;
+    const CommandResult result = shell.run("deadheat c++ --cxx=" + compiler + " -E a.cpp");
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    EXPECT_TRUE(contains(result.output, "int on;")) << compiler << result.output;
+  }
+}
+
+TEST(CompileTest, WhatCannotWorkIsOneLineAndStatusTwo) {
+  const Shell shell;
+  for (const std::string arguments : {"-static a.cpp", "-m32 -c a.cpp", "-fsanitize=address a.cpp",
+                                      "--cxx=nowhere a.cpp", "--cxx=deadheat a.cpp", "--cxx=deadheat-c++ a.cpp"}) {
+    const CommandResult result = shell.run("deadheat c++ " + arguments);
+    EXPECT_EQ(result.exit_code, 2) << arguments;
+    EXPECT_EQ(result.errors.rfind("deadheat: error: ", 0), 0U) << arguments << ": " << result.errors;
+    EXPECT_EQ(result.errors.find('\n'), result.errors.size() - 1) << result.errors;
+  }
+}
+
+TEST(CompileTest, LinkWithoutARuntimeSaysWhereItLooked) {
+  const CommandResult result = Shell().run("DEADHEAT_LIB_DIR=/nowhere deadheat c++ a.o");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(contains(result.errors, "/nowhere/libdeadheat_rt.a")) << result.errors;
+}
+
+}  // namespace
+}  // namespace deadheat

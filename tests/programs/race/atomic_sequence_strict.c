@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Since C++20 a relaxed store ends the sequence even in the releasing thread.
+// options: strict_atomics=1
+// tsan: misses it (has only the older rule)
+#include "turns.h"
+
+int data;
+int flag;
+
+static void first(void) {
+  data = 1;  // race
+  __atomic_store_n(&flag, 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&flag, 2, __ATOMIC_RELAXED);
+}
+
+static void second(void) {
+  use(__atomic_load_n(&flag, __ATOMIC_ACQUIRE));
+  use(data);  // race
+}
+
+int main(void) {
+  in_turn(first, second);
+  return 0;
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Only the writer has a fence.
+#include "turns.h"
+
+int data;
+int flag;
+
+static void first(void) {
+  data = 1;  // race
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+  __atomic_store_n(&flag, 1, __ATOMIC_RELAXED);
+}
+
+static void second(void) {
+  use(__atomic_load_n(&flag, __ATOMIC_RELAXED));
+  use(data);  // race
+}
+
+int main(void) {
+  in_turn(first, second);
+  return 0;
+}

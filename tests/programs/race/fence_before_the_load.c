@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// An acquire fence before the load does not help what follows it.
+#include "turns.h"
+
+int data;
+int flag;
+
+static void first(void) {
+  data = 1;  // race
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+  __atomic_store_n(&flag, 1, __ATOMIC_RELAXED);
+}
+
+static void second(void) {
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  use(__atomic_load_n(&flag, __ATOMIC_RELAXED));
+  use(data);  // race
+}
+
+int main(void) {
+  in_turn(first, second);
+  return 0;
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The second thread reads before it takes the lock.
+#include "turns.h"
+
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int shared;
+
+static void first(void) {
+  pthread_mutex_lock(&lock);
+  shared = 1;  // race
+  pthread_mutex_unlock(&lock);
+}
+
+static void second(void) {
+  use(shared);  // race
+  pthread_mutex_lock(&lock);
+  pthread_mutex_unlock(&lock);
+}
+
+int main(void) {
+  in_turn(first, second);
+  return 0;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// read writes into the buffer, as much as it got.
+#include "turns.h"
+
+#include <unistd.h>
+
+char buffer[64];
+int ends[2];
+
+static void first(void) { use(buffer[4]); }                              // race
+static void second(void) { use(read(ends[0], buffer, sizeof buffer)); }  // race
+
+int main(void) {
+  if (pipe(ends) != 0 || write(ends[1], "12345", 5) != 5) return 1;
+  in_turn(first, second);
+  return 0;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sending a signal to a thread hands over no data.
+// tsan: never ends (a signal waits for the next library call)
+#include "turns.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+int shared;
+volatile sig_atomic_t seen;
+
+static void handler(int number, siginfo_t* information, void* context) {
+  use((long long)information + (long long)context + number);
+  use(shared);  // race
+  order_reach(2);
+}
+
+static void* target(void* argument) {
+  order_reach(1);
+  order_await(2);
+  return argument;
+}
+
+int main(void) {
+  struct sigaction action = {0};
+  pthread_t thread;
+  action.sa_sigaction = handler;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGUSR1, &action, NULL);
+  pthread_create(&thread, NULL, target, NULL);
+  order_await(1);
+  shared = 1;  // race
+  pthread_kill(thread, SIGUSR1);
+  pthread_join(thread, NULL);
+  return 0;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A million threads come and go between the two accesses.
+// long: a minute of creating threads
+// tsan: may miss it
+#include "turns.h"
+
+int shared;
+int data;
+
+static void* writer(void* argument) {
+  shared = 1;  // race
+  order_reach(1);
+  order_await(2);
+  return argument;
+}
+
+static void* other(void* argument) {
+  data++;
+  return argument;
+}
+
+int main(void) {
+  pthread_t first;
+  pthread_t thread;
+  pthread_create(&first, NULL, writer, NULL);
+  order_await(1);
+  for (int i = 0; i < 1000000; i++) {
+    pthread_create(&thread, NULL, other, NULL);
+    pthread_join(thread, NULL);
+  }
+  shared = 2;  // race
+  order_reach(2);
+  pthread_join(first, NULL);
+  return data == 1000000 ? 0 : 1;
+}
