@@ -146,8 +146,9 @@ template <AccessKind kKind, CellView View>
 [[nodiscard, gnu::always_inline]] constexpr QuickPlan quick_plan(CellEntry first, CellEntry second, CellEntry own,
                                                                  const View& view) {
   constexpr std::uint64_t kBytes = std::uint64_t{0xff} << CellEntry::kMaskShift;
+  const auto is_mine = [&](CellEntry entry) { return ((entry.bits() ^ own.bits()) >> 51) == 0; };
   const auto is_quiet = [&](CellEntry entry) {
-    return ((entry.bits() ^ own.bits()) >> 51) == 0 || entry.is_empty() || view.happened_before(entry);
+    return is_mine(entry) || entry.is_empty() || view.happened_before(entry);
   };
   const auto may_make_room = [&](CellEntry entry) {
     return (entry.bits() & ~own.bits() & kBytes) == 0 && (entry.is_subsumed_by(kKind) || entry.is_empty());
@@ -155,6 +156,8 @@ template <AccessKind kKind, CellView View>
   const auto merges = [&](CellEntry entry) {
     return ((entry.bits() ^ own.bits()) & ~kBytes) <= CellEntry::kMaxOrigin;  // all but bytes and origin
   };
+  // Most of all: the own earlier access to the same bytes, and nobody else's.
+  if (is_mine(first) && (second.is_empty() || is_mine(second)) && may_make_room(first)) return QuickPlan::kFirst;
   if (!is_quiet(first) || !is_quiet(second)) return QuickPlan::kAsk;
   if (may_make_room(first)) return QuickPlan::kFirst;
   if (merges(first)) return QuickPlan::kFirstMerged;

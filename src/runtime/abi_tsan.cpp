@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The odds and ends of TSan's interface: objects of other languages' runtimes
-// (external, java), questions about reports, and the barrier of its test-suite.
-//
-// Reports are read outside the process, so there is none to ask about here:
-// those functions say so with the value that means failure.
+// (external, java) and the barrier of its test-suite.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
@@ -12,12 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/heap_table.h"
 #include "runtime/intercept/interceptor.h"
 #include "runtime/on_access.h"
 #include "runtime/on_memory.h"
 #include "runtime/on_sync.h"
 #include "runtime/system.h"
+#include "runtime/thread_registry.h"
 
 using namespace deadheat;
 using namespace deadheat::runtime;
@@ -26,35 +23,36 @@ namespace {
 
 Address code_of(void* caller) { return reinterpret_cast<Address>(caller); }
 
-// A barrier of the tests: who arrives how often, invisible to the detector. The
-// low half is the number of threads, the high half counts arrivals; phase n is
-// over when n times the number have arrived.
-using InvisibleBarrier = std::atomic<std::uint64_t>;
+// A barrier of the tests, invisible to the detector, in the 32 bits that they
+// reserve for it: the low bits are the number of threads, the others count
+// arrivals; phase n is over when n times the number have arrived.
+using InvisibleBarrier = std::atomic<std::uint32_t>;
 
-std::uint32_t* arrivals_of(InvisibleBarrier* barrier) { return reinterpret_cast<std::uint32_t*>(barrier) + 1; }
+constexpr unsigned kBarrierThreadBits = 10;
+constexpr std::uint32_t kBarrierArrival = std::uint32_t{1} << kBarrierThreadBits;
 
 void wait_for_change(InvisibleBarrier* barrier, std::uint32_t seen) {
-  raw_call(SYS_futex, reinterpret_cast<long>(arrivals_of(barrier)), FUTEX_WAIT, seen);
+  raw_call(SYS_futex, reinterpret_cast<long>(barrier), FUTEX_WAIT, seen);
 }
 
 }  // namespace
 
 DEADHEAT_INTERCEPT(void, __tsan_testonly_barrier_init, InvisibleBarrier* barrier, unsigned count) {
-  barrier->store(count, std::memory_order_relaxed);
+  barrier->store(count % kBarrierArrival, std::memory_order_relaxed);
 }
 
 DEADHEAT_INTERCEPT(void, __tsan_testonly_barrier_wait, InvisibleBarrier* barrier) {
-  constexpr std::uint64_t kOne = std::uint64_t{1} << 32;
-  std::uint64_t state = barrier->fetch_add(kOne, std::memory_order_relaxed);
-  const auto count = static_cast<std::uint32_t>(state);
-  if (count == 0) return;
-  const std::uint32_t phase = static_cast<std::uint32_t>(state >> 32) / count;
-  state = barrier->load(std::memory_order_relaxed);
-  if (static_cast<std::uint32_t>(state >> 32) / count != phase) {
-    raw_call(SYS_futex, reinterpret_cast<long>(arrivals_of(barrier)), FUTEX_WAKE, INT_MAX);
+  const auto phase_of = [](std::uint32_t state) { return (state >> kBarrierThreadBits) / (state % kBarrierArrival); };
+  const std::uint32_t before = barrier->fetch_add(kBarrierArrival, std::memory_order_relaxed);
+  if (before % kBarrierArrival == 0) return;
+  const std::uint32_t phase = phase_of(before);
+  if (phase_of(before + kBarrierArrival) != phase) {
+    raw_call(SYS_futex, reinterpret_cast<long>(barrier), FUTEX_WAKE, INT_MAX);
+    return;
   }
-  while (static_cast<std::uint32_t>(state >> 32) / count == phase) {
-    wait_for_change(barrier, static_cast<std::uint32_t>(state >> 32));
+  std::uint32_t state = barrier->load(std::memory_order_relaxed);
+  while (phase_of(state) == phase) {
+    wait_for_change(barrier, state);
     state = barrier->load(std::memory_order_relaxed);
   }
 }
@@ -122,46 +120,13 @@ DEADHEAT_INTERCEPT(void, __tsan_java_mutex_lock_rec, unsigned long lock, int dep
     on_lock_acquired(self(), lock, LockMode::kExclusive, LockAttempt::kBlocking, DEADHEAT_CALLER);
   }
 }
+// Gives it up altogether and says how often it was held.
 DEADHEAT_INTERCEPT(int, __tsan_java_mutex_unlock_rec, unsigned long lock) {
-  if (is_observing()) on_lock_releasing(self(), lock, DEADHEAT_CALLER);
-  return 1;
+  if (!is_observing()) return 1;
+  std::uint32_t depth = 1;
+  for (const HeldLockState& held : self().held) {
+    if (held.lock == lock) depth = held.depth;
+  }
+  for (std::uint32_t turn = 0; turn < depth; ++turn) on_lock_releasing(self(), lock, DEADHEAT_CALLER);
+  return static_cast<int>(depth);
 }
-
-// Questions about a report.
-DEADHEAT_INTERCEPT(void*, __tsan_get_current_report) { return nullptr; }
-DEADHEAT_INTERCEPT(int, __tsan_get_report_data, void*, const char**, int*, int*, int*, int*, int*, int*, int*, void**,
-                   unsigned long) {
-  return 0;
-}
-DEADHEAT_INTERCEPT(int, __tsan_get_report_tag, void*, unsigned long*) { return 0; }
-DEADHEAT_INTERCEPT(int, __tsan_get_report_stack, void*, unsigned long, void**, unsigned long) { return 0; }
-DEADHEAT_INTERCEPT(int, __tsan_get_report_mop, void*, unsigned long, int*, void**, int*, int*, int*, void**,
-                   unsigned long) {
-  return 0;
-}
-DEADHEAT_INTERCEPT(int, __tsan_get_report_loc, void*, unsigned long, const char**, void**, void**, unsigned long*, int*,
-                   int*, int*, void**, unsigned long) {
-  return 0;
-}
-DEADHEAT_INTERCEPT(int, __tsan_get_report_loc_object_type, void*, unsigned long, const char**) { return 0; }
-DEADHEAT_INTERCEPT(int, __tsan_get_report_mutex, void*, unsigned long, std::uint64_t*, void**, int*, void**,
-                   unsigned long) {
-  return 0;
-}
-DEADHEAT_INTERCEPT(int, __tsan_get_report_thread, void*, unsigned long, int*, std::uint64_t*, int*, const char**, int*,
-                   void**, unsigned long) {
-  return 0;
-}
-DEADHEAT_INTERCEPT(int, __tsan_get_report_unique_tid, void*, unsigned long, int*) { return 0; }
-
-// What an address is: "heap" or nothing we know here.
-DEADHEAT_INTERCEPT(const char*, __tsan_locate_address, unsigned long address, char* name, std::size_t name_size,
-                   unsigned long* begin, unsigned long* size) {
-  if (name_size > 0) name[0] = 0;
-  const HeapBlock block = HeapTable::describe(address);
-  if (block.kind != HeapKind::kLive) return "";
-  *begin = block.begin;
-  *size = block.size;
-  return "heap";
-}
-DEADHEAT_INTERCEPT(int, __tsan_get_alloc_stack, unsigned long, unsigned long*, std::size_t, int*, void*) { return 0; }

@@ -15,7 +15,7 @@ namespace deadheat::runtime {
 
 // False until a second thread is announced; before that an entry can be replaced
 // without a locked instruction. Never goes back.
-extern std::atomic<bool> has_many_threads;
+[[gnu::visibility("hidden")]] extern std::atomic<bool> has_many_threads;
 
 // An access of the program's own code, any size and alignment. `flags` are
 // raw_report::kAccess...

@@ -183,7 +183,39 @@ int add_module(struct dl_phdr_info* info, std::size_t /*size*/, void* context) {
   return 0;
 }
 
+struct ModuleRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+constexpr std::uint32_t kKnownModules = 512;
+ModuleRange known_modules[kKnownModules];
+std::uint32_t known_module_count = 0;
+SpinLock knowing_modules;
+
 }  // namespace
+
+void forget_unloaded_modules(void (*visit)(std::uint64_t begin, std::uint64_t end)) {
+  char* buffer = static_cast<char*>(PageSource::try_allocate(kModulesPacket));
+  if (buffer == nullptr) return;
+  ModulesBuilder builder;
+  builder.buffer = buffer;
+  dl_iterate_phdr(add_module, &builder);
+  const raw_report::Module* now = modules_of(buffer);
+  SpinHolder hold(knowing_modules);
+  for (std::uint32_t index = 0; index < known_module_count; ++index) {
+    bool is_there = false;
+    for (std::uint32_t other = 0; other < builder.count; ++other) {
+      is_there =
+          is_there || (now[other].begin == known_modules[index].begin && now[other].end == known_modules[index].end);
+    }
+    if (!is_there) visit(known_modules[index].begin, known_modules[index].end);
+  }
+  known_module_count = builder.count < kKnownModules ? builder.count : kKnownModules;
+  for (std::uint32_t index = 0; index < known_module_count; ++index) {
+    known_modules[index] = {now[index].begin, now[index].end};
+  }
+  PageSource::release(buffer, kModulesPacket);
+}
 
 void open_hand_off() {
   const char* number = environment(raw_report::kDescriptorVariable);
@@ -192,7 +224,12 @@ void open_hand_off() {
   for (; *number >= '0' && *number <= '9' && descriptor < 1 << 20; ++number)
     descriptor = descriptor * 10 + *number - '0';
   if (*number != 0 || !describe(descriptor, listener_identity)) return;
-  listener = descriptor;
+  // Somebody may have put another file there before this program was started.
+  int type = 0;
+  unsigned size = sizeof type;
+  const long known = raw_call(SYS_getsockopt, descriptor, SOL_SOCKET, SO_TYPE, reinterpret_cast<long>(&type),
+                              reinterpret_cast<long>(&size));
+  if (known == 0 && type == SOCK_SEQPACKET) listener = descriptor;
 }
 
 void reopen_hand_off() {
@@ -200,6 +237,15 @@ void reopen_hand_off() {
   if (file >= 0) raw_call(SYS_close, file);
   file = -1;
   file_failed = false;
+}
+
+bool is_listener(int descriptor) { return descriptor >= 0 && descriptor == listener && listener_is_ours(); }
+
+int listener_descriptor() { return listener; }
+
+void move_listener() {
+  const long elsewhere = raw_call(SYS_fcntl, listener, F_DUPFD, 3);
+  if (elsewhere >= 0) listener = static_cast<int>(elsewhere);
 }
 
 bool has_listener() { return listener >= 0; }

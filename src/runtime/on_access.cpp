@@ -422,23 +422,72 @@ template <AccessKind kKind>
 
 }  // namespace
 
+namespace {
+
+// The commonest of the common cases by itself, so that it needs no stack frame: the
+// cell has nobody else's entries, and one of the own may go or is free.
+enum class Refreshed : std::uint8_t { kNo, kYes, kOtherChanged };
+
+template <AccessKind kKind>
+[[gnu::always_inline]] inline Refreshed refresh_own(ShadowCell& cell, CellEntry own, int& other) {
+  constexpr std::uint64_t kBytes = std::uint64_t{0xff} << CellEntry::kMaskShift;
+  const auto may_make_room = [&](std::uint64_t entry) {
+    return (entry & ~own.bits() & kBytes) == 0 && CellEntry::from_bits(entry).is_subsumed_by(kKind);
+  };
+  const std::uint64_t first = cell.entries[0].load(std::memory_order_acquire);
+  const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
+  if (((first ^ own.bits()) >> 51) != 0) return Refreshed::kNo;
+  if (second != 0 && ((second ^ own.bits()) >> 51) != 0) return Refreshed::kNo;
+  if (may_make_room(first)) {
+    if (!replace_entry(cell.entries[0], first, own.bits())) return Refreshed::kNo;
+    other = 1;
+    return cell.entries[1].load(std::memory_order_seq_cst) == second ? Refreshed::kYes : Refreshed::kOtherChanged;
+  }
+  if (second != 0 && !may_make_room(second)) return Refreshed::kNo;
+  if (second == 0 && can_merge(CellEntry::from_bits(first), {own.epoch(), own.mask(), kKind, own.origin()})) {
+    return Refreshed::kNo;
+  }
+  if (!replace_entry(cell.entries[1], second, own.bits())) return Refreshed::kNo;
+  other = 0;
+  return cell.entries[0].load(std::memory_order_seq_cst) == first ? Refreshed::kYes : Refreshed::kOtherChanged;
+}
+
+template <AccessKind kKind, std::size_t kSize>
+[[gnu::noinline]] void check_second(Address address, Address code, CellEntry own) {
+  bool settled = settle_quickly<kKind>(address & ~Address{7}, own);
+  if constexpr (kSize > 8) settled = settled && settle_quickly<kKind>(address + 8, own);
+  if (!settled) check_access(kKind, address, kSize, code, 0);
+}
+
+}  // namespace
+
 template <AccessKind kKind, std::size_t kSize>
 void check_first(Address address, Address code) {
   constexpr AccessShape kShape{static_cast<std::uint8_t>(1 + std::bit_width(kSize - 1)), 0};
   constexpr std::size_t kInWord = kSize > 8 ? 8 : kSize;
-  const std::uint64_t epoch_bits = current.epoch_bits;
+  // Unknown also for a thread whose accesses must all take the slow path.
+  const OriginId origin = cached_origin(code_and_shape(code, kShape));
   const bool is_aligned = kInWord == 1 || (address & (kInWord - 1)) == 0;
-  if (epoch_bits != 0 && current.inside == 0 && is_aligned) [[likely]] {
-    const OriginId origin = cached_origin(code_and_shape(code, kShape));
-    const std::uint64_t bytes = ((std::uint64_t{1} << kInWord) - 1) << CellEntry::kMaskShift << (address & 7);
-    const CellEntry own = CellEntry::from_bits(
-        epoch_bits | bytes | CellEntry(ShortEpoch{}, 0, kKind, OriginId::kUnknown).bits() | raw(origin));
-    bool settled = origin != OriginId::kUnknown && settle_quickly<kKind>(address & ~Address{7}, own);
-    if constexpr (kSize > 8) settled = settled && settle_quickly<kKind>(address + 8, own);
-    if (settled) [[likely]]
+  if (origin == OriginId::kUnknown || !is_aligned) [[unlikely]]
+    return check_access(kKind, address, kSize, code, 0);
+  const std::uint64_t bytes = ((std::uint64_t{1} << kInWord) - 1) << CellEntry::kMaskShift << (address & 7);
+  const CellEntry own = CellEntry::from_bits(
+      current.epoch_bits | bytes | CellEntry(ShortEpoch{}, 0, kKind, OriginId::kUnknown).bits() | raw(origin));
+  ShadowCell* cell = cell_of(address);
+  int other = 0;
+  const Refreshed first = refresh_own<kKind>(cell[0], own, other);
+  if constexpr (kSize > 8) {
+    if (first == Refreshed::kOtherChanged) look_at_changed(address, own, other);
+    const Refreshed second = first == Refreshed::kNo ? first : refresh_own<kKind>(cell[1], own, other);
+    if (second == Refreshed::kYes) [[likely]]
       return;
+    if (second == Refreshed::kOtherChanged) return look_at_changed(address + 8, own, other);
+  } else {
+    if (first == Refreshed::kYes) [[likely]]
+      return;
+    if (first == Refreshed::kOtherChanged) return look_at_changed(address & ~Address{7}, own, other);
   }
-  check_access(kKind, address, kSize, code, 0);
+  check_second<kKind, kSize>(address, code, own);
 }
 
 #define INSTANTIATE(size)                                                            \

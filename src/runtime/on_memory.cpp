@@ -31,6 +31,11 @@ void on_allocated(ThreadState& self, Address block, std::size_t size, Address co
   count_allocation(size);
 }
 
+void on_allocated_inside(Address block, std::size_t size) {
+  if (is_off() || size == 0 || current.state == nullptr) return;
+  clear_shadow(block, size);
+}
+
 void on_freeing(ThreadState& self, Address block, std::size_t size, Address code) {
   if (is_off() || size == 0) return;
   RuntimeScope scope;
@@ -66,9 +71,13 @@ void on_remapped(ThreadState& self, Address from, std::size_t old_size, Address 
 }
 
 void on_modules_changed(ThreadState& /*self*/) {
-  if (is_off() || !has_listener()) return;
+  if (is_off()) return;
   RuntimeScope scope;
-  send_modules();
+  forget_unloaded_modules([](Address begin, Address end) {
+    sync_table().erase_range(begin, end - begin);
+    clear_shadow(begin, end - begin);
+  });
+  if (has_listener()) send_modules();
 }
 
 }  // namespace deadheat::runtime

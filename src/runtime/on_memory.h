@@ -14,6 +14,9 @@ namespace deadheat::runtime {
 // The block is new: its history is forgotten, whoever had the memory before.
 // After the allocation, before the program sees the pointer.
 void on_allocated(ThreadState& self, Address block, std::size_t size, Address code);
+// The same for a block that libc allocates while the thread is inside the runtime
+// (the TLS of a new thread): nobody's event, but new memory all the same.
+void on_allocated_inside(Address block, std::size_t size);
 // Before the memory goes back: counts as a write of the whole block, checked over
 // its whole length. Synchronisation objects inside it end.
 void on_freeing(ThreadState& self, Address block, std::size_t size, Address code);

@@ -5,6 +5,7 @@
 
 #include "runtime/hand_off.h"
 #include "runtime/heap_table.h"
+#include "runtime/intercept/contexts.h"
 #include "runtime/on_sync.h"
 #include "runtime/races.h"
 #include "runtime/record.h"
@@ -100,6 +101,8 @@ void on_thread_finished() {
     const RecordedStep step(*thread, events::plain(EventKind::kThreadExit, thread->clock.id()), 0);
   }
   current.epoch_bits = 0;
+  current.origins = no_origins;
+  current.top = current.bottom = current.limit = no_frames + 1;
   current.state = nullptr;
   SpinHolder hold(registry().lock);
   thread->info->flags |= raw_report::kThreadFinished;
@@ -152,6 +155,7 @@ void on_fork_before() {
     lock_recording();
     flush_recording();
   }
+  lock_contexts();
   sync_table().lock_all();
   lock_races();
   registry().lock.lock();
@@ -161,6 +165,7 @@ void on_fork_parent() {
   registry().lock.unlock();
   unlock_races();
   sync_table().unlock_all();
+  unlock_contexts();
   if (is_recording()) unlock_recording();
   --current.inside;
 }
@@ -170,6 +175,7 @@ void on_fork_child() {
   registry().lock.unlock();
   unlock_races();
   sync_table().unlock_all();
+  unlock_contexts();
   if (is_recording()) unlock_recording();
   // A trace describes one process.
   recording = false;

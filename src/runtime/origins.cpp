@@ -78,20 +78,23 @@ std::uint32_t current_stack(ThreadState& self, Address code) {
   return longer == 0 ? stack : longer;
 }
 
+OriginCacheEntry no_origins[kOriginCacheSize];
+
 OriginId origin_of(ThreadState& self, std::uint64_t code_and_shape) {
-  if (const OriginId known = cached_origin(code_and_shape); known != OriginId::kUnknown) return known;
-  if (current.origins == nullptr) {
+  if (self.origins == nullptr) {
     constexpr std::size_t kBytes = kOriginCacheSize * sizeof(OriginCacheEntry);
-    current.origins = static_cast<OriginCacheEntry*>(PageSource::allocate(kBytes));
-    for (std::uint32_t index = 0; index < kOriginCacheSize; ++index) current.origins[index] = {};
-    self.origins = current.origins;
+    self.origins = static_cast<OriginCacheEntry*>(PageSource::allocate(kBytes));
+    for (std::uint32_t index = 0; index < kOriginCacheSize; ++index) self.origins[index] = {};
+    publish_epoch(self);
   }
   const std::uint32_t stack = raw(open_stack(self));
   if (current.lock_set == 0) current.lock_set = number_lock_set(self);
-  const std::uint64_t stack_and_locks = (std::uint64_t{stack} << 32) | current.lock_set;
-  OriginCacheEntry& entry = cache_entry(code_and_shape, stack_and_locks);
-  entry = {code_and_shape, stack_and_locks, look_up(stack, current.lock_set, code_and_shape), 0};
-  return OriginId{entry.origin};
+  const std::uint64_t key = cache_key(code_and_shape, stack, current.lock_set);
+  if (const OriginId known = cached_under(key); known != OriginId::kUnknown) return known;
+  const std::uint32_t origin = look_up(stack, current.lock_set, code_and_shape);
+  // A full table of lock sets leaves 0, which must not be found by the fast check.
+  if (current.lock_set != 0 && current.origins != no_origins) cache_entry(key) = {key, origin, 0};
+  return OriginId{origin};
 }
 
 OriginId combined_origin(OriginId earlier, OriginId added, ByteMask mask) {
@@ -103,7 +106,8 @@ OriginId combined_origin(OriginId earlier, OriginId added, ByteMask mask) {
   if (const OriginId known = cached_combination(earlier, added, mask); known != OriginId::kUnknown) return known;
   const std::uint64_t key = combination_key(earlier, added, mask);
   const std::uint32_t result = origins.number(raw(earlier), key);
-  if (current.origins != nullptr) cache_entry(key, kCombinationMark) = {key, kCombinationMark, result, 0};
+  const std::uint64_t hash = key * 0x9e3779b97f4a7c15ULL;
+  if (current.origins != no_origins) cache_entry(hash) = {hash, result, 0};
   return OriginId{result};
 }
 

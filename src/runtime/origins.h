@@ -41,39 +41,45 @@ struct AccessShape {
 };
 inline constexpr std::uint8_t kOriginFree = 0x80;
 
-// One origin that a thread used lately, under what it is made of.
+// One origin that a thread used lately, under a hash of what it is made of. The
+// hash has 64 bits and stands for the whole: that two of a thread's few hundred
+// thousand keys agree is less likely than a machine error.
 struct OriginCacheEntry {
-  std::uint64_t code_and_shape = 0;
-  std::uint64_t stack_and_locks = 0;
+  std::uint64_t key = 0;
   std::uint32_t origin = 0;
   std::uint32_t reserved = 0;
 };
 inline constexpr std::uint32_t kOriginCacheSize = 1024;
+// The cache of a thread that has none, or must not use it; nothing is in it.
+[[gnu::visibility("hidden")]] extern OriginCacheEntry no_origins[];
 
 inline constexpr int kShapeShift = 48;
 [[nodiscard]] constexpr std::uint64_t code_and_shape(Address code, AccessShape shape) {
   return code | (std::uint64_t{shape.size_code} << kShapeShift) | (std::uint64_t{shape.flags} << (kShapeShift + 8));
 }
 
-// Where in its thread's cache an origin is kept.
-[[nodiscard]] inline OriginCacheEntry& cache_entry(std::uint64_t code_and_shape, std::uint64_t stack_and_locks) {
-  const std::uint64_t mixed =
-      code_and_shape ^ (code_and_shape >> 10) ^ (code_and_shape >> 23) ^ stack_and_locks ^ (stack_and_locks >> 27);
-  return current.origins[mixed % kOriginCacheSize];
+[[nodiscard, gnu::always_inline]] inline std::uint64_t cache_key(std::uint64_t code_and_shape, std::uint32_t stack,
+                                                                 std::uint32_t lock_set) {
+  return (code_and_shape ^ (std::uint64_t{stack} * 0x9e3779b97f4a7c15ULL)) +
+         std::uint64_t{lock_set} * 0xc2b2ae3d27d4eb4fULL;
+}
+[[nodiscard, gnu::always_inline]] inline OriginCacheEntry& cache_entry(std::uint64_t key) {
+  return current.origins[(key ^ (key >> 32)) % kOriginCacheSize];
 }
 
-// The origin of an access by the current thread if it is in the cache, else
-// kUnknown. The thread is registered.
-[[nodiscard, gnu::always_inline]] inline OriginId cached_origin(std::uint64_t code_and_shape) {
-  const std::uint32_t stack = (current.top - 1)->context;
-  const std::uint64_t stack_and_locks = (std::uint64_t{stack} << 32) | current.lock_set;
-  if (stack == 0 || current.lock_set == 0 || current.origins == nullptr) return OriginId::kUnknown;
-  const OriginCacheEntry& entry = cache_entry(code_and_shape, stack_and_locks);
+// The origin under the key if it is in the current thread's cache, else kUnknown.
+[[nodiscard, gnu::always_inline]] inline OriginId cached_under(std::uint64_t key) {
+  const OriginCacheEntry& entry = cache_entry(key);
   // Before the comparison: a signal handler may change the entry in between.
   const std::uint32_t origin = entry.origin;
   __asm__ volatile("" ::: "memory");
-  const bool is_known = entry.code_and_shape == code_and_shape && entry.stack_and_locks == stack_and_locks;
-  return is_known ? OriginId{origin} : OriginId::kUnknown;
+  return entry.key == key ? OriginId{origin} : OriginId::kUnknown;
+}
+
+// The origin of an access by the current thread. A stack or a set of locks that
+// has no number yet (0) is in no cache.
+[[nodiscard, gnu::always_inline]] inline OriginId cached_origin(std::uint64_t code_and_shape) {
+  return cached_under(cache_key(code_and_shape, (current.top - 1)->context, current.lock_set));
 }
 
 // Reserves the tables; false if refused.
@@ -92,15 +98,8 @@ bool map_origins();
                                                                        ByteMask mask) {
   return (std::uint64_t{1} << 63) | (std::uint64_t{mask} << 44) | (std::uint64_t{raw(added)} << 22) | raw(earlier);
 }
-inline constexpr std::uint64_t kCombinationMark = ~std::uint64_t{0};
 [[nodiscard, gnu::always_inline]] inline OriginId cached_combination(OriginId earlier, OriginId added, ByteMask mask) {
-  if (current.origins == nullptr) return OriginId::kUnknown;
-  const std::uint64_t key = combination_key(earlier, added, mask);
-  const OriginCacheEntry& entry = cache_entry(key, kCombinationMark);
-  const std::uint32_t origin = entry.origin;
-  __asm__ volatile("" ::: "memory");  // see cached_origin()
-  const bool is_known = entry.code_and_shape == key && entry.stack_and_locks == kCombinationMark;
-  return is_known ? OriginId{origin} : OriginId::kUnknown;
+  return cached_under(combination_key(earlier, added, mask) * 0x9e3779b97f4a7c15ULL);
 }
 [[nodiscard]] OriginId combined_origin(OriginId earlier, OriginId added, ByteMask mask);
 // The plain origin responsible for the byte (0 to 7) of a word.

@@ -16,7 +16,7 @@
 
 namespace deadheat::runtime {
 
-extern bool recording;  // set at start, before there are threads
+[[gnu::visibility("hidden")]] extern bool recording;  // set at start, before there are threads
 [[nodiscard]] inline bool is_recording() { return recording; }
 
 void begin_recorded_step(const Event& event, Address code);

@@ -35,7 +35,7 @@ struct alignas(16) ShadowCell {
 };
 static_assert(sizeof(ShadowCell) == 16);
 
-extern std::uint64_t shadow_key;  // written once, at start
+[[gnu::visibility("hidden")]] extern std::uint64_t shadow_key;  // written once, at start
 
 inline constexpr Address kAddressEnd = Address{1} << 47;
 

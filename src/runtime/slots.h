@@ -40,8 +40,8 @@ inline constexpr std::uint32_t kSlotCount = ShortEpoch::kMaxSlot + 1;
 // Written under the registry's lock while no entry with the slot exists; read
 // without. A reader that saw an entry of before a sweep must look at the entry
 // again before it reports.
-extern std::atomic<std::uint64_t> slot_base[kSlotCount];
-extern std::atomic<std::uint64_t> slot_known[kSlotCount];
+[[gnu::visibility("hidden")]] extern std::atomic<std::uint64_t> slot_base[kSlotCount];
+[[gnu::visibility("hidden")]] extern std::atomic<std::uint64_t> slot_known[kSlotCount];
 
 [[nodiscard]] inline Clock full_clock(ShortEpoch epoch) {
   return slot_base[raw(epoch.slot())].load(std::memory_order_relaxed) + epoch.clock();

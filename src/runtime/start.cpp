@@ -68,6 +68,7 @@ void start() {
   find_main_stack(*main);
   activate(*main);
   prepare_interceptors();
+  forget_unloaded_modules([](std::uint64_t, std::uint64_t) {});  // none so far: notes what is there
   if (has_listener()) {
     send_hello();
     send_modules();

@@ -12,6 +12,7 @@
 
 namespace deadheat::runtime {
 
+Frame no_frames[1];
 constinit thread_local ThreadLocal current __attribute__((tls_model("initial-exec")));
 
 namespace {
@@ -100,14 +101,15 @@ void publish_epoch(ThreadState& thread) {
   if (&thread != current.state) return;
   const Epoch now = thread.clock.epoch();
   const std::uint64_t bits = std::uint64_t{short_epoch(now).bits()} << CellEntry::kEpochShift;
-  current.epoch_bits = takes_slow_path(thread) ? 0 : bits;
+  const bool is_slow = takes_slow_path(thread);
+  current.epoch_bits = is_slow ? 0 : bits;
+  current.origins = is_slow || thread.origins == nullptr ? no_origins : thread.origins;
 }
 
 void activate(ThreadState& thread) {
   current.state = &thread;
   current.top = thread.saved_top;
   current.bottom = thread.frames + 1;
-  current.origins = thread.origins;
   current.lock_set = 0;
   current.limit = thread.frames + kFrameLimit;
   publish_epoch(thread);

@@ -22,6 +22,7 @@ using RuntimeThreadClock = BasicThreadClock<PageSource>;
 
 struct ThreadState;
 struct OriginCacheEntry;
+[[gnu::visibility("hidden")]] extern OriginCacheEntry no_origins[];
 
 // One open call. `context` is the number of the path of calls up to here, 0 as
 // long as nobody asked for it.
@@ -30,6 +31,9 @@ struct Frame {
   std::uint32_t context = 0;
   std::uint32_t reserved = 0;
 };
+
+// The stack of a thread that is not registered: the lowest frame and no room.
+[[gnu::visibility("hidden")]] extern Frame no_frames[1];
 
 struct ThreadLocal {
   // Slot and clock where an entry of the shadow has them (core/cell_entry.h); 0
@@ -41,19 +45,20 @@ struct ThreadLocal {
   std::uint32_t inside = 0;
   // One past the innermost open call. There is always one below, a frame that
   // stands for the empty stack.
-  Frame* top = nullptr;
-  Frame* bottom = nullptr;
-  Frame* limit = nullptr;
+  Frame* top = no_frames + 1;
+  Frame* bottom = no_frames + 1;
+  Frame* limit = no_frames + 1;
   ThreadState* state = nullptr;
-  // The origins that the thread used last (origins.h), and the number of the set
-  // of locks it holds; nullptr and 0 as long as nobody asked.
-  OriginCacheEntry* origins = nullptr;
+  // The origins that the thread used last (origins.h; an empty cache when every
+  // access must take the slow path), and the number of the set of locks it holds,
+  // 0 as long as nobody asked.
+  OriginCacheEntry* origins = no_origins;
   std::uint32_t lock_set = 0;
   // Signals that arrived while `inside` was not 0 wait here; see intercept/signals.cpp.
   std::uint32_t pending_signals = 0;
 };
 
-extern constinit thread_local ThreadLocal current __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ThreadLocal current __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 // The runtime is set up; interceptors pass through before.
 extern std::atomic<bool> runtime_is_ready;

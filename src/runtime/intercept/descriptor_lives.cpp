@@ -3,27 +3,43 @@
 // them.
 //
 // What a descriptor orders is remembered by its number (descriptor_order.h), so
-// every call that gives a number a new meaning says so here. libc also closes
-// descriptors without telling us (fclose); the next opening of the number
-// corrects that.
+// every call that gives a number a new meaning says so here. dup2 over a number
+// that others use is no race: the kernel exchanges one file for another, which is
+// how logs are reopened. Closing is one.
 //
 // Changes to an epoll set happen before the events it returns. Readiness alone
 // orders nothing else: the read that follows does.
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 
+#include "runtime/hand_off.h"
 #include "runtime/intercept/descriptor_order.h"
 #include "runtime/intercept/replace.h"
+#include "runtime/system.h"
 
 namespace deadheat::runtime {
 namespace {
+
+constexpr unsigned kNoDescriptor = UINT32_MAX;
+
+// Our own descriptor, if it lies in the range.
+unsigned listener_in(unsigned first, unsigned last) {
+  const int listener = listener_descriptor();
+  if (listener < 0 || !is_listener(listener)) return kNoDescriptor;
+  const auto number = static_cast<unsigned>(listener);
+  return number >= first && number <= last ? number : kNoDescriptor;
+}
 
 int newly_opened(int descriptor) {
   forget_descriptor(descriptor);
@@ -179,19 +195,48 @@ DEADHEAT_REPLACE(int, shutdown, int descriptor, int how) {
 // Forgotten before the number is free for others.
 DEADHEAT_REPLACE(int, close, int descriptor) {
   DEADHEAT_ORIGINAL(close);
+  if (is_listener(descriptor)) {
+    errno = EBADF;
+    return -1;
+  }
   before_sending(descriptor, DEADHEAT_CALLER);
+  before_closing(descriptor, DEADHEAT_CALLER);
   forget_descriptor(descriptor);
   return original(descriptor);
+}
+// libc's own closing.
+DEADHEAT_REPLACE(int, fclose, FILE* stream) {
+  DEADHEAT_ORIGINAL(fclose);
+  if (stream != nullptr) forget_descriptor(fileno_unlocked(stream));
+  return original(stream);
+}
+DEADHEAT_REPLACE(int, pclose, FILE* stream) {
+  DEADHEAT_ORIGINAL(pclose);
+  if (stream != nullptr) forget_descriptor(fileno_unlocked(stream));
+  return original(stream);
+}
+DEADHEAT_REPLACE(int, closedir, DIR* directory) {
+  DEADHEAT_ORIGINAL(closedir);
+  if (directory != nullptr) forget_descriptor(dirfd(directory));
+  return original(directory);
 }
 DEADHEAT_REPLACE(int, close_range, unsigned first, unsigned last, int flags) {
   DEADHEAT_ORIGINAL(close_range);
   forget_descriptors(first, last);
-  return original(first, last, flags);
+  const unsigned kept = listener_in(first, last);
+  if (kept == kNoDescriptor) return original(first, last, flags);
+  const int below = kept > first ? original(first, kept - 1, flags) : 0;
+  const int above = kept < last ? original(kept + 1, last, flags) : 0;
+  return below != 0 ? below : above;
 }
 DEADHEAT_REPLACE(void, closefrom, int first) {
   DEADHEAT_ORIGINAL(closefrom);
-  forget_descriptors(first < 0 ? 0 : static_cast<std::uint32_t>(first), UINT32_MAX);
-  original(first);
+  const unsigned begin = first < 0 ? 0 : static_cast<unsigned>(first);
+  forget_descriptors(begin, UINT32_MAX);
+  const unsigned kept = listener_in(begin, UINT32_MAX);
+  if (kept == kNoDescriptor) return original(first);
+  for (unsigned descriptor = begin; descriptor < kept; ++descriptor) raw_call(SYS_close, static_cast<long>(descriptor));
+  original(static_cast<int>(kept) + 1);
 }
 DEADHEAT_REPLACE(int, dup, int descriptor) {
   DEADHEAT_ORIGINAL(dup);
@@ -201,14 +246,18 @@ DEADHEAT_REPLACE(int, dup, int descriptor) {
 }
 DEADHEAT_REPLACE(int, dup2, int descriptor, int target) {
   DEADHEAT_ORIGINAL(dup2);
+  if (is_listener(target)) move_listener();
   const int result = original(descriptor, target);
   if (result >= 0 && descriptor != target) copy_descriptor(descriptor, result);
+  if (result >= 0) on_descriptor_used(target, DEADHEAT_CALLER);
   return result;
 }
 DEADHEAT_REPLACE(int, dup3, int descriptor, int target, int flags) {
   DEADHEAT_ORIGINAL(dup3);
+  if (is_listener(target)) move_listener();
   const int result = original(descriptor, target, flags);
   if (result >= 0) copy_descriptor(descriptor, result);
+  if (result >= 0) on_descriptor_used(target, DEADHEAT_CALLER);
   return result;
 }
 // The argument has the size of a register whatever it is.

@@ -12,6 +12,8 @@
 
 #include "base/flat_map.h"
 #include "runtime/intercept/replace.h"
+#include "runtime/on_access.h"
+#include "runtime/on_memory.h"
 #include "runtime/on_sync.h"
 #include "runtime/options.h"
 #include "runtime/system.h"
@@ -37,6 +39,11 @@ constinit char tags[kTags] = {};
 // Channel and kKnown. Any thread writes; a stale value orders what a descriptor
 // of the same number was, until the next change.
 constinit std::atomic<std::uint64_t> channels[kDescriptors];
+
+// Nothing is stored here either: the history of a word is that of its descriptor.
+// Reports name the array.
+constinit std::uint64_t file_descriptors[kDescriptors] = {};
+constinit std::atomic<std::uint32_t> used_descriptors{0};  // one more than the highest number used
 
 enum class Family : std::uint64_t {
   kInode = 1,
@@ -175,6 +182,23 @@ Channel channel_of(int descriptor) {
   return channel;
 }
 
+void use(int descriptor, Address code) {
+  if (!is_listed(descriptor)) return;
+  const auto number = static_cast<std::uint32_t>(descriptor);
+  std::uint32_t used = used_descriptors.load(std::memory_order_relaxed);
+  while (used <= number && !used_descriptors.compare_exchange_weak(used, number + 1, std::memory_order_relaxed)) {
+  }
+  on_read(&file_descriptors[number], sizeof(file_descriptors[number]), code);
+}
+
+// From `first` to before `last`.
+void forget_uses(std::uint32_t first, std::uint32_t last) {
+  const std::uint32_t used = used_descriptors.load(std::memory_order_relaxed);
+  if (last > used) last = used;
+  if (first >= last || !is_observing()) return;
+  on_mapped(self(), address_of(&file_descriptors[first]), (last - first) * sizeof(file_descriptors[0]), 0);
+}
+
 void send_order(std::uint16_t tag, Address code) {
   if (tag != kNoTag) on_happens_before(self(), address_of_tag(tag), code);
 }
@@ -185,18 +209,22 @@ void receive_order(std::uint16_t tag, Address code) {
 }  // namespace
 
 void before_sending(int descriptor, Address code) {
-  if (is_observing()) send_order(channel_of(descriptor).send, code);
+  if (!is_observing()) return;
+  use(descriptor, code);
+  send_order(channel_of(descriptor).send, code);
 }
 
 void after_receiving(int descriptor, Address code) {
   if (!is_observing()) return;
   const KeepErrno keep;
+  use(descriptor, code);
   receive_order(channel_of(descriptor).receive, code);
 }
 
 void before_sending_to(int descriptor, const void* socket_address, std::uint32_t size, Address code) {
   if (!is_observing()) return;
   if (socket_address == nullptr || is_stream(descriptor)) return before_sending(descriptor, code);
+  use(descriptor, code);
   if (is_internet(socket_address, size)) {
     return send_order(tag_of(Family::kDatagram, port_of(socket_address, size), 0), code);
   }
@@ -225,8 +253,26 @@ void after_accepting(int listener, Address code) {
   }
 }
 
+void before_closing(int descriptor, Address code) {
+  if (!is_observing() || !is_listed(descriptor) || is_borrowed()) return;
+  const auto number = static_cast<std::uint32_t>(descriptor);
+  if (number >= used_descriptors.load(std::memory_order_relaxed)) return;
+  on_freeing(self(), address_of(&file_descriptors[number]), sizeof(file_descriptors[number]), code);
+}
+
+void on_descriptor_used(int descriptor, Address code) {
+  if (!is_observing() || is_borrowed()) return;
+  const KeepErrno keep;
+  use(descriptor, code);
+}
+
+void forget_descriptor_uses() { forget_uses(0, kDescriptors); }
+
 void forget_descriptor(int descriptor) {
-  if (is_listed(descriptor) && !is_borrowed()) channels[descriptor].store(0, std::memory_order_relaxed);
+  if (!is_listed(descriptor) || is_borrowed()) return;
+  const KeepErrno keep;
+  channels[descriptor].store(0, std::memory_order_relaxed);
+  forget_uses(static_cast<std::uint32_t>(descriptor), static_cast<std::uint32_t>(descriptor) + 1);
 }
 
 void forget_descriptors(std::uint32_t first, std::uint32_t last) {
@@ -234,12 +280,15 @@ void forget_descriptors(std::uint32_t first, std::uint32_t last) {
   for (std::uint32_t descriptor = first; descriptor <= last && descriptor < kDescriptors; ++descriptor) {
     channels[descriptor].store(0, std::memory_order_relaxed);
   }
+  forget_uses(first, last < kDescriptors ? last + 1 : kDescriptors);
 }
 
 void copy_descriptor(int from, int to) {
   if (!is_observing()) return forget_descriptor(to);
   const KeepErrno keep;
-  if (!is_borrowed()) remember(to, channel_of(from));
+  if (is_borrowed()) return;
+  if (is_listed(to)) forget_uses(static_cast<std::uint32_t>(to), static_cast<std::uint32_t>(to) + 1);
+  remember(to, channel_of(from));
 }
 
 void pair_sockets(int one, int other) {

@@ -14,6 +14,12 @@
 // on_happens_after. Two channels that hash to one tag, and unnamed Unix
 // sockets that nobody paired, are ordered more than they should be: that can
 // hide a race, one in 65,000 by chance, and never makes one up.
+//
+// A descriptor is also memory of a kind: one thread uses the number, another
+// closes it, and if nothing orders the two the use may hit whatever the number
+// means next. Each number has a word that uses read and closing frees. Closing
+// and opening forget the uses before, so that one life of a number never meets
+// the next; what is closed without our seeing it (fclose) is forgotten, too.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +39,13 @@ void before_sending_to(int descriptor, const void* socket_address, std::uint32_t
 // Before connect, and after accept has returned.
 void before_connecting(const void* socket_address, std::uint32_t size, Address code);
 void after_accepting(int listener, Address code);
+
+// Before a number is closed: checked against the uses of it by other threads.
+void before_closing(int descriptor, Address code);
+// A use that moves no bytes.
+void on_descriptor_used(int descriptor, Address code);
+// In the child of a fork: what other threads of the parent used is nothing to it.
+void forget_descriptor_uses();
 
 // What is known of the descriptor is stale: it was opened or closed.
 void forget_descriptor(int descriptor);

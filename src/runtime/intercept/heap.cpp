@@ -66,6 +66,8 @@ void* announce(Address block, std::size_t size, std::uint32_t offset_log, Addres
     header.stack = current_stack(thread, code);
     header.thread = thread_number(thread) & 0xffffff;
     on_allocated(thread, block, size, code);
+  } else if (runtime_is_ready.load(std::memory_order_relaxed)) {
+    on_allocated_inside(block, size);
   }
   HeapTable::add(block);
   return reinterpret_cast<void*>(block);

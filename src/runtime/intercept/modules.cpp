@@ -5,6 +5,10 @@
 // the caller is now this library. So that search is done here first, for
 // DT_RUNPATH and, where there is none, DT_RPATH of the caller, with $ORIGIN.
 // Everything else is left to the original.
+//
+// dl_iterate_phdr calls the program while the loader's lock is held, which nobody
+// sees. The name of a module is memory that the loader frees under the same lock
+// when the module goes: what a callback reads of it is forgotten when it returns.
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/syscall.h>
@@ -129,6 +133,25 @@ bool find_beside_caller(const char* name, Address caller, PathBuffer& path) {
   }
 }
 
+using ModuleVisit = int(dl_phdr_info* module, std::size_t size, void* argument);
+
+struct ModuleVisitor {
+  ModuleVisit* visit;
+  void* argument;
+};
+
+int visit_module(dl_phdr_info* module, std::size_t size, void* argument) {
+  const auto& visitor = *static_cast<const ModuleVisitor*>(argument);
+  const char* const name = module->dlpi_name;
+  const int result = visitor.visit(module, size, visitor.argument);
+  if (name != nullptr && *name != 0 && is_observing()) {
+    std::size_t length = 0;
+    while (name[length] != 0) ++length;
+    on_mapped(self(), address_of(name), length + 1, 0);
+  }
+  return result;
+}
+
 void report_modules() {
   if (!is_observing()) return;
   const KeepErrno keep;
@@ -158,6 +181,13 @@ DEADHEAT_REPLACE(void*, dlmopen, Lmid_t space, const char* name, int mode) {
   void* const handle = original(space, name, mode);
   if (handle != nullptr) report_modules();
   return handle;
+}
+
+DEADHEAT_REPLACE(int, dl_iterate_phdr, ModuleVisit* visit, void* argument) {
+  DEADHEAT_ORIGINAL(dl_iterate_phdr);
+  if (!is_observing()) return original(visit, argument);
+  ModuleVisitor visitor{visit, argument};
+  return original(visit_module, &visitor);
 }
 
 DEADHEAT_REPLACE(int, dlclose, void* handle) {

@@ -146,7 +146,8 @@ DEADHEAT_REPLACE(void, call_once, once_flag* flag, void (*initialise)()) {
 
 DEADHEAT_REPLACE(int, __cxa_guard_acquire, Guard* guard) {
   const int must_initialise = real_acquire.get("__cxa_guard_acquire", acquire_guard)(guard);
-  if (must_initialise == 0 && is_observing()) on_once_observed(self(), address_of(guard), DEADHEAT_CALLER);
+  // Also when it is our turn: an initialiser that threw comes before us.
+  if (is_observing()) on_once_observed(self(), address_of(guard), DEADHEAT_CALLER);
   return must_initialise;
 }
 
@@ -158,4 +159,7 @@ DEADHEAT_REPLACE(void, __cxa_guard_release, Guard* guard) {
   real_release.get("__cxa_guard_release", release_guard)(guard);
 }
 
-DEADHEAT_REPLACE(void, __cxa_guard_abort, Guard* guard) { real_abort.get("__cxa_guard_abort", abort_guard)(guard); }
+DEADHEAT_REPLACE(void, __cxa_guard_abort, Guard* guard) {
+  if (is_observing()) on_once_completing(self(), address_of(guard), DEADHEAT_CALLER);
+  real_abort.get("__cxa_guard_abort", abort_guard)(guard);
+}

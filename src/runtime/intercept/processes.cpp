@@ -27,6 +27,7 @@
 
 #include <cstddef>
 
+#include "runtime/intercept/descriptor_order.h"
 #include "runtime/intercept/preparation.h"
 #include "runtime/intercept/replace.h"
 #include "runtime/on_thread.h"
@@ -61,6 +62,7 @@ void after_fork_in_child() {
   reset_signals_in_child();
   if (runtime_is_ready.load(std::memory_order_relaxed)) on_fork_child();
   leave_fork();
+  forget_descriptor_uses();
 }
 
 }  // namespace

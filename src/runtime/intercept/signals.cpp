@@ -16,7 +16,9 @@
 // handler of a signal is one word here, changed before the kernel's action; a
 // signal between the two runs the new handler, as it might a moment later.
 //
-// sigaction() happens before each run of the handler it installs.
+// sigaction() happens before each run of the handler it installs. What the thread
+// ignores when the signal arrives is the affair of the code that was interrupted:
+// the handler's accesses and synchronisation count.
 //
 // Limits: what a deferred handler changes in its context is lost, and it runs on
 // the thread's own stack even with SA_ONSTACK. Without memory for a deferred
@@ -33,6 +35,7 @@
 #include "runtime/on_thread.h"
 #include "runtime/page_source.h"
 #include "runtime/system.h"
+#include "runtime/thread_registry.h"
 
 namespace deadheat::runtime {
 namespace {
@@ -73,10 +76,36 @@ struct PendingQueue {
 };
 constinit thread_local PendingQueue pending __attribute__((tls_model("initial-exec")));
 
+// Ends what the interrupted code ignores, as often as it has begun, until the handler
+// has returned.
+class EndedIgnores {
+ public:
+  EndedIgnores() {
+    if (!is_observing()) return;
+    ThreadState& thread = self();
+    for (; thread.ignore.ignores(AccessKind::kRead); ++reads_) on_ignore_end(thread, Ignore::kReads, 0);
+    for (; thread.ignore.ignores(AccessKind::kWrite); ++writes_) on_ignore_end(thread, Ignore::kWrites, 0);
+    for (; thread.ignore.ignores_sync(); ++sync_) on_ignore_end(thread, Ignore::kSync, 0);
+  }
+  ~EndedIgnores() {
+    for (; reads_ != 0; --reads_) on_ignore_begin(self(), Ignore::kReads, 0);
+    for (; writes_ != 0; --writes_) on_ignore_begin(self(), Ignore::kWrites, 0);
+    for (; sync_ != 0; --sync_) on_ignore_begin(self(), Ignore::kSync, 0);
+  }
+  EndedIgnores(const EndedIgnores&) = delete;
+  EndedIgnores& operator=(const EndedIgnores&) = delete;
+
+ private:
+  std::uint32_t reads_ = 0;
+  std::uint32_t writes_ = 0;
+  std::uint32_t sync_ = 0;
+};
+
 // The compiler's entry hook writes the frame above the top before it moves the
 // top; a handler in between must leave that frame as it was.
 void run_handler(Handler* handler, int number, siginfo_t* information, void* context) {
   const KeepErrno keep;
+  const EndedIgnores ended;
   if (is_observing()) on_happens_after(self(), address_of(&actions[number]), 0);
   Frame* const top = open_calls();
   const bool has_room = top != nullptr && top < current.limit;

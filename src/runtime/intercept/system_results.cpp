@@ -276,3 +276,17 @@ DEADHEAT_REPLACE(int, rand_r, unsigned* seed) {
   report_written(seed, sizeof(*seed), DEADHEAT_CALLER);
   return original(seed);
 }
+
+// GNU's strerror_r returns the buffer only if it used it; the other one always does.
+DEADHEAT_REPLACE(char*, strerror_r, int error, char* buffer, std::size_t size) {
+  DEADHEAT_ORIGINAL(strerror_r);
+  char* const text = original(error, buffer, size);
+  if (text == buffer) report_text_written(text, DEADHEAT_CALLER);
+  return text;
+}
+DEADHEAT_REPLACE(int, __xpg_strerror_r, int error, char* buffer, std::size_t size) {
+  DEADHEAT_ORIGINAL(__xpg_strerror_r);
+  const int result = original(error, buffer, size);
+  if (size != 0) report_text_written(buffer, DEADHEAT_CALLER);
+  return result;
+}

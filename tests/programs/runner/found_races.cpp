@@ -2,6 +2,7 @@
 #include "found_races.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
@@ -39,6 +40,27 @@ bool begins_an_access(const std::string& line) {
   return std::regex_match(line, pattern);
 }
 
+std::string pair_of(const FoundRace& race) {
+  const std::string one = race.earlier_kind + " at " + text_of(race.earlier);
+  const std::string other = race.later_kind + " at " + text_of(race.later);
+  return std::min(one, other) + " and " + std::max(one, other);
+}
+
+// By event: the pairs that it makes on bytes that had no race before.
+std::map<std::uint64_t, std::set<std::string>> first_races(std::vector<FoundRace> races) {
+  std::ranges::stable_sort(races, {}, &FoundRace::event_index);
+  std::map<std::uint64_t, std::uint64_t> racy_since;  // by byte: the event
+  std::map<std::uint64_t, std::set<std::string>> result;
+  for (const FoundRace& race : races) {
+    bool is_first = false;
+    for (std::uint64_t byte = race.address; byte < race.address + race.size; ++byte) {
+      is_first |= racy_since.try_emplace(byte, race.event_index).first->second == race.event_index;
+    }
+    if (is_first) result[race.event_index].insert(pair_of(race));
+  }
+  return result;
+}
+
 bool is_pair_of(const ExpectedRace& race, const FoundRace& found) {
   if (!found.earlier || !found.later) return false;
   if (!race.lines.contains(*found.earlier) || !race.lines.contains(*found.later)) return false;
@@ -54,7 +76,16 @@ std::vector<FoundRace> races_in_json(const std::string& json, const TestProgram&
   try {
     const nlohmann::json report = nlohmann::json::parse(json);
     for (const nlohmann::json& finding : report.at("findings")) {
-      found.push_back({place_of(finding.at("earlier"), program), place_of(finding.at("later"), program)});
+      const nlohmann::json& earlier = finding.at("earlier");
+      const nlohmann::json& later = finding.at("later");
+      FoundRace race{place_of(earlier, program), place_of(later, program)};
+      race.earlier_kind = earlier.at("access");
+      race.later_kind = later.at("access");
+      race.occurrences = finding.at("occurrences");
+      race.address = std::stoull(finding.at("address").get<std::string>(), nullptr, 16);
+      race.size = finding.at("size");
+      if (finding.at("event_index").is_number()) race.event_index = finding.at("event_index");
+      found.push_back(std::move(race));
     }
   } catch (const nlohmann::json::exception& error) {
     throw std::runtime_error(std::string("no report in JSON: ") + error.what());
@@ -88,6 +119,25 @@ std::vector<FoundRace> races_in_tsan_text(const std::string& text, const TestPro
   return found;
 }
 
+std::vector<std::string> disagreements(const std::vector<FoundRace>& online, const std::vector<FoundRace>& offline) {
+  std::set<std::string> found;
+  std::set<std::string> true_pairs;
+  for (const FoundRace& race : online) found.insert(pair_of(race));
+  for (const FoundRace& race : offline) true_pairs.insert(pair_of(race));
+  std::vector<std::string> wrong;
+  for (const std::string& pair : found) {
+    if (!true_pairs.contains(pair)) wrong.push_back("not in the recorded trace: " + pair);
+  }
+  for (const auto& [event, pairs] : first_races(offline)) {
+    const bool is_found = std::ranges::any_of(pairs, [&](const std::string& pair) { return found.contains(pair); });
+    if (is_found) continue;
+    std::string complaint = "in the recorded trace only, event " + std::to_string(event) + ":";
+    for (const std::string& pair : pairs) complaint += " " + pair + ";";
+    wrong.push_back(complaint);
+  }
+  return wrong;
+}
+
 std::vector<std::string> differences(const std::vector<FoundRace>& found, const TestProgram& program) {
   std::vector<std::string> wrong;
   std::set<std::string> seen;
@@ -109,6 +159,15 @@ std::vector<std::string> differences(const std::vector<FoundRace>& found, const 
   }
   if (program.findings && static_cast<int>(found.size()) != *program.findings) {
     wrong.push_back("expected " + std::to_string(*program.findings) + " findings, not " + std::to_string(found.size()));
+  }
+  if (program.occurrences) {
+    std::uint64_t count = 0;
+    for (const FoundRace& race : found) count += race.occurrences;
+    const bool is_enough = program.occurrences->or_more && count > program.occurrences->count;
+    if (count != program.occurrences->count && !is_enough) {
+      wrong.push_back("expected " + std::to_string(program.occurrences->count) + " occurrences, not " +
+                      std::to_string(count));
+    }
   }
   return wrong;
 }

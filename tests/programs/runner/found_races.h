@@ -3,6 +3,7 @@
 // what the program's comments ask for.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,13 @@ namespace deadheat::programs {
 struct FoundRace {
   std::optional<SourceLine> earlier;
   std::optional<SourceLine> later;
+  std::string earlier_kind = {};  // "read", "atomic_write"; empty when not known
+  std::string later_kind = {};
+  std::uint64_t occurrences = 1;
+  // Of the first occurrence. The index is that of the later access in a trace.
+  std::uint64_t address = 0;
+  std::uint64_t size = 0;
+  std::uint64_t event_index = 0;
 
   [[nodiscard]] std::string text() const;
 };
@@ -27,6 +35,16 @@ struct FoundRace {
 // From the text that the compilers' own runtimes print. Reports that are not
 // about races (deadlocks, leaked threads) are left out.
 [[nodiscard]] std::vector<FoundRace> races_in_tsan_text(const std::string& text, const TestProgram& program);
+
+// Whether a run found what the trace of the same run holds, by the reference
+// detector; one line for each difference. The reference remembers the last access
+// of every thread for ever, the run forgets what a younger access stands for, so
+// it may find fewer pairs. But every pair that it reports must be one, and of each
+// byte the first race must be reported: one of the pairs, at least, that the byte's
+// first racing access makes. Pairs are compared by line and kind of access, in
+// either order.
+[[nodiscard]] std::vector<std::string> disagreements(const std::vector<FoundRace>& online,
+                                                     const std::vector<FoundRace>& offline);
 
 // What is wrong with what was found, one line each; empty: as expected.
 [[nodiscard]] std::vector<std::string> differences(const std::vector<FoundRace>& found, const TestProgram& program);

@@ -91,8 +91,12 @@ void print_known(Tally& tally, const Build& build, const KnownDifference& known,
 
 class Runner {
  public:
-  Runner(Toolchain& toolchain, Runtime runtime, std::filesystem::path cache, int repeat)
-      : toolchain_(toolchain), runtime_(runtime), cache_(std::move(cache)), repeat_(repeat) {}
+  Runner(Toolchain& toolchain, const Toolchain::Settings& settings, int repeat)
+      : toolchain_(toolchain),
+        runtime_(settings.runtime),
+        cache_(settings.cache),
+        repeat_(repeat),
+        records_(settings.records) {}
 
   void run_all(const std::vector<Build>& builds, unsigned threads) {
     std::atomic<std::size_t> next = 0;
@@ -121,10 +125,12 @@ class Runner {
     const int times = repeat_ > 0 ? std::max(repeat_, build.program->repeat) : build.program->repeat;
     for (int time = 0; time < times; ++time) {
       std::filesystem::remove(scratch / "report");
+      std::filesystem::remove(scratch / "trace");
       const Command command = toolchain_.run_command_of(build, built, scratch);
       const CommandResult result = run_command(command, scratch);
       ++tally.runs;
-      const std::vector<std::string> wrong = toolchain_.judge(build, result, scratch);
+      std::vector<std::string> wrong = toolchain_.judge(build, result, scratch);
+      if (wrong.empty() && records_) wrong = toolchain_.judge_recording(build, scratch);
       if (wrong.empty()) continue;
       if (const KnownDifference* known = known_difference(build, runtime_)) {
         print_known(tally, build, *known, wrong);
@@ -143,6 +149,7 @@ class Runner {
   Runtime runtime_;
   std::filesystem::path cache_;
   int repeat_;
+  bool records_;
 };
 
 int report(const Tally& tally, std::size_t programs, double seconds) {
@@ -177,9 +184,11 @@ int main(int argc, char** argv) try {
   app.add_option("--cache", settings.cache, "Where built programs are kept");
   app.add_flag("--long", selection.with_long, "Also the programs that take long");
   app.add_flag("--tsan", with_tsan, "Use the compilers' own runtime instead, for comparison");
+  app.add_flag("--record", settings.records, "Also record each run, and compare it with the reference detector");
   app.add_flag("--list", only_list, "Print the names and end");
   CLI11_PARSE(app, argc, argv);
   settings.runtime = with_tsan ? Runtime::kTsan : Runtime::kDeadheat;
+  if (with_tsan && settings.records) throw std::runtime_error("--tsan cannot record");
 
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<TestProgram> programs = find_programs(settings.programs);
@@ -191,7 +200,7 @@ int main(int argc, char** argv) try {
     return 0;
   }
   Toolchain toolchain(settings);
-  Runner runner(toolchain, settings.runtime, settings.cache, selection.repeat);
+  Runner runner(toolchain, settings, selection.repeat);
   runner.run_all(builds, jobs);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   return report(runner.tally, names.size(), took.count());

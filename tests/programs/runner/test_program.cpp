@@ -44,6 +44,10 @@ const std::map<std::string, MarkerReader>& marker_readers() {
       {"plugin", [](TestProgram& p, const std::string& text) { p.plugin = p.source.parent_path() / text; }},
       {"repeat", [](TestProgram& p, const std::string& text) { p.repeat = std::stoi(text); }},
       {"findings", [](TestProgram& p, const std::string& text) { p.findings = std::stoi(text); }},
+      {"occurrences",
+       [](TestProgram& p, const std::string& text) {
+         p.occurrences = Occurrences{std::stoull(text), text.ends_with("+")};
+       }},
       {"long", [](TestProgram& p, const std::string&) { p.takes_long = true; }},
       {"tsan", [](TestProgram& p, const std::string& text) { p.differences.push_back(difference_of(text)); }},
       {"exit",

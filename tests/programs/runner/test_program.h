@@ -4,6 +4,7 @@
 // specification of these comments.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -27,6 +28,12 @@ struct ExpectedRace {
   bool may_be_missing = false;  // a label with a question mark
 };
 
+// How often races were seen, all findings together.
+struct Occurrences {
+  std::uint64_t count = 0;
+  bool or_more = false;
+};
+
 // Where the compilers' own runtime is known to be wrong.
 struct KnownDifference {
   std::string compiler;  // "g++", "clang", or empty for both
@@ -47,6 +54,7 @@ struct TestProgram {
   std::string input;                   // standard input
   std::optional<int> exit_status = 0;  // of the program itself; nothing: any
   std::optional<int> findings;         // exactly so many
+  std::optional<Occurrences> occurrences;
   int repeat = 1;
   bool takes_long = false;
   std::vector<KnownDifference> differences;

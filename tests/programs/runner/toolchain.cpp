@@ -33,6 +33,10 @@ std::string tsan_options(const TestProgram& program, const std::filesystem::path
   return options;
 }
 
+bool is_of_one_process(const std::string& report) {
+  return std::regex_search(report, std::regex(R"("processes": *1\b)"));
+}
+
 }  // namespace
 
 Toolchain::Toolchain(Settings settings) : settings_(std::move(settings)) {
@@ -167,11 +171,40 @@ Command Toolchain::run_command_of(const Build& build, const BuiltProgram& built,
     if (!program.options.empty()) command.environment.push_back("DEADHEAT_OPTIONS=" + program.options);
     command.words = {settings_.deadheat.string(), "run", "--format", "json", "--output", (scratch / "report").string()};
     if (!program.suppressions.empty()) command.words.push_back("--suppressions=" + suppressions.string());
+    if (settings_.records) {
+      command.words.push_back("--record=" + (scratch / "trace").string());
+      command.limit *= 6;
+    }
     command.words.emplace_back("--");
   }
   command.words.push_back(built.executable.string());
   if (!built.plugin.empty()) command.words.push_back(built.plugin.string());
   return command;
+}
+
+std::vector<std::string> Toolchain::judge_recording(const Build& build, const std::filesystem::path& scratch) const {
+  const TestProgram& program = *build.program;
+  const std::string trace = (scratch / "trace").string();
+  Command check;
+  check.limit = std::chrono::seconds(120);
+  check.words = {settings_.deadheat.string(), "trace", "check", trace};
+  const CommandResult checked = run_command(check, scratch);
+  if (checked.status != 0) return {"the recorded trace is not well formed: " + checked.output};
+
+  Command analyze;
+  analyze.limit = std::chrono::seconds(300);
+  analyze.words = {
+      settings_.deadheat.string(),     "analyze", "--detector", "reference", "--format", "json", "--output",
+      (scratch / "analysis").string(), trace};
+  if (program.options.find("strict_atomics=1") != std::string::npos) analyze.words.emplace_back("--strict-atomics");
+  const CommandResult analysed = run_command(analyze, scratch);
+  if (analysed.status != 0 && analysed.status != kExitRacesFound) {
+    return {"the recorded trace cannot be analysed: " + analyze.text() + "\n" + analysed.output};
+  }
+  const std::string report = read_file(scratch / "report");
+  // The trace is of the first process alone, and knows no suppressions.
+  if (!is_of_one_process(report) || !program.suppressions.empty()) return {};
+  return disagreements(races_in_json(report, program), races_in_json(read_file(scratch / "analysis"), program));
 }
 
 std::vector<std::string> Toolchain::judge(const Build& build, const CommandResult& result,

@@ -43,6 +43,7 @@ class Toolchain {
     std::filesystem::path deadheat;
     std::filesystem::path programs;  // the folder with race/ and norace/
     std::filesystem::path cache;
+    bool records = false;  // also a trace of each run
   };
 
   explicit Toolchain(Settings settings);
@@ -51,6 +52,10 @@ class Toolchain {
   [[nodiscard]] BuiltProgram build(const Build& build);
   [[nodiscard]] Command run_command_of(const Build& build, const BuiltProgram& built,
                                        const std::filesystem::path& scratch) const;
+  // With Settings::records. Empty: the trace of the run is well formed, and the
+  // reference detector agrees with the run (disagreements()).
+  [[nodiscard]] std::vector<std::string> judge_recording(const Build& build,
+                                                         const std::filesystem::path& scratch) const;
   // Empty: the run was as the program's comments say.
   [[nodiscard]] std::vector<std::string> judge(const Build& build, const CommandResult& result,
                                                const std::filesystem::path& scratch) const;
