@@ -13,9 +13,14 @@
 
 namespace deadheat::runtime {
 
-// False until a second thread is announced; before that an entry can be replaced
-// without a locked instruction. Never goes back.
-[[gnu::visibility("hidden")]] extern std::atomic<bool> has_many_threads;
+// How an entry of the shadow must be replaced. Only goes up.
+enum class UpdateMode : std::uint8_t {
+  kAlone,        // one thread, no signal handler: by a store
+  kInterrupted,  // a handler may come in between: by a compare-and-swap of this processor
+  kShared,       // several threads: by a locked one
+};
+[[gnu::visibility("hidden")]] extern std::atomic<UpdateMode> update_mode;
+void raise_update_mode(UpdateMode mode);
 
 // An access of the program's own code, any size and alignment. `flags` are
 // raw_report::kAccess...

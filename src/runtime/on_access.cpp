@@ -32,7 +32,13 @@
 
 namespace deadheat::runtime {
 
-std::atomic<bool> has_many_threads{false};
+std::atomic<UpdateMode> update_mode{UpdateMode::kAlone};
+
+void raise_update_mode(UpdateMode mode) {
+  UpdateMode now = update_mode.load(std::memory_order_relaxed);
+  while (now < mode && !update_mode.compare_exchange_weak(now, mode, std::memory_order_seq_cst)) {
+  }
+}
 
 namespace {
 
@@ -57,9 +63,11 @@ struct CaughtRaces {
 
 [[gnu::always_inline]] inline bool replace_entry(std::atomic<std::uint64_t>& entry, std::uint64_t expected,
                                                  std::uint64_t value) {
-  // With one thread only its own signal handlers can come in between: no need for
-  // the locked form, which costs three times as much.
-  if (!has_many_threads.load(std::memory_order_relaxed)) {
+  if (update_mode.load(std::memory_order_relaxed) == UpdateMode::kAlone) {
+    entry.store(value, std::memory_order_relaxed);
+    return true;
+  }
+  if (update_mode.load(std::memory_order_relaxed) == UpdateMode::kInterrupted) {
     bool done = false;
     __asm__ volatile("cmpxchg %3, %1" : "=@ccz"(done), "+m"(entry), "+a"(expected) : "r"(value) : "memory");
     return done;
@@ -325,28 +333,7 @@ ByteMask bytes_in_word(Address word, Address begin, Address end) {
   return static_cast<ByteMask>((0xffU << first) & (0xffU >> (8 - last)));
 }
 
-void check_range(ThreadState& self, AccessKind kind, Address begin, std::size_t size, Address code,
-                 std::uint8_t flags) {
-  CellAccess access;
-  access.epoch = short_epoch(self.clock.epoch());
-  access.kind = kind;
-  bool has_origin = false;
-  const Address end = begin + size;
-  const std::uint64_t epoch_bits = std::uint64_t{access.epoch.bits()} << CellEntry::kEpochShift;
-  for (Address word = begin & ~Address{7}; word < end; word += 8) {
-    access.mask = bytes_in_word(word, begin, end);
-    ShadowCell& cell = *cell_of(word);
-    const std::uint64_t mask_bits = std::uint64_t{access.mask} << CellEntry::kMaskShift;
-    const std::uint64_t care = CellEntry::care_bits(kind, mask_bits);
-    const std::uint64_t first = cell.entries[0].load(std::memory_order_relaxed);
-    if (kind != AccessKind::kFree && ((first ^ (epoch_bits | mask_bits)) & care) == 0) continue;
-    if (!has_origin) {
-      access.origin = origin_of(self, code_and_shape(code, shape_of(kind, size, flags)));
-      has_origin = true;
-    }
-    check_word(self, cell, access, word);
-  }
-}
+void check_range(ThreadState& self, AccessKind kind, Address begin, std::size_t size, Address code, std::uint8_t flags);
 
 }  // namespace
 
@@ -363,10 +350,23 @@ namespace {
 
 [[gnu::noinline]] void look_at_changed(Address word, CellEntry own, int other) {
   RuntimeScope scope;
+  current.state->range_number = 0;
   const CellAccess access{own.epoch(), own.mask(), own.kind(), own.origin()};
   CaughtRaces caught;
   look_at_other(cell_of(word)->entries[other], access, ThreadView(*current.state), caught);
   caught.report(*current.state, access, word);
+}
+
+// The entry with the own access of the same epoch and kind merged into it; 0 when
+// the combination of the origins is not in the thread's cache.
+[[gnu::always_inline]] inline std::uint64_t merged_quickly(std::uint64_t entry, CellEntry own) {
+  OriginId origin = own.origin();
+  const OriginId earlier = CellEntry::from_bits(entry).origin();
+  if (earlier != origin) {
+    origin = cached_combination(earlier, origin, own.mask());
+    if (origin == OriginId::kUnknown) return 0;
+  }
+  return ((entry | own.bits()) & ~std::uint64_t{CellEntry::kMaxOrigin}) | raw(origin);
 }
 
 // The same-epoch check of the hooks for the entries of a chain.
@@ -403,16 +403,8 @@ template <AccessKind kKind>
   const bool is_merged = plan == QuickPlan::kFirstMerged || plan == QuickPlan::kSecondMerged;
   const std::uint64_t old_value = takes_second ? second : first;
   const std::uint64_t other = takes_second ? first : second;
-  std::uint64_t new_value = own.bits();
-  if (is_merged) {
-    const CellEntry old = CellEntry::from_bits(old_value);
-    OriginId origin = own.origin();
-    if (old.origin() != origin) {
-      origin = cached_combination(old.origin(), origin, own.mask());
-      if (origin == OriginId::kUnknown) return false;
-    }
-    new_value = ((old_value | own.bits()) & ~std::uint64_t{CellEntry::kMaxOrigin}) | raw(origin);
-  }
+  const std::uint64_t new_value = is_merged ? merged_quickly(old_value, own) : own.bits();
+  if (new_value == 0) return false;
   if (!replace_entry(cell.entries[takes_second ? 1 : 0], old_value, new_value)) [[unlikely]]
     return false;
   if (cell.entries[takes_second ? 0 : 1].load(std::memory_order_seq_cst) != other) [[unlikely]]
@@ -438,18 +430,71 @@ template <AccessKind kKind>
   const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
   if (((first ^ own.bits()) >> 51) != 0) return Refreshed::kNo;
   if (second != 0 && ((second ^ own.bits()) >> 51) != 0) return Refreshed::kNo;
+  if (((first ^ own.bits()) & ~kBytes) <= CellEntry::kMaxOrigin) {
+    const std::uint64_t together = merged_quickly(first, own);
+    if (together == 0 || !replace_entry(cell.entries[0], first, together)) return Refreshed::kNo;
+    other = 1;
+    return cell.entries[1].load(std::memory_order_seq_cst) == second ? Refreshed::kYes : Refreshed::kOtherChanged;
+  }
   if (may_make_room(first)) {
     if (!replace_entry(cell.entries[0], first, own.bits())) return Refreshed::kNo;
     other = 1;
     return cell.entries[1].load(std::memory_order_seq_cst) == second ? Refreshed::kYes : Refreshed::kOtherChanged;
   }
   if (second != 0 && !may_make_room(second)) return Refreshed::kNo;
-  if (second == 0 && can_merge(CellEntry::from_bits(first), {own.epoch(), own.mask(), kKind, own.origin()})) {
-    return Refreshed::kNo;
-  }
   if (!replace_entry(cell.entries[1], second, own.bits())) return Refreshed::kNo;
   other = 0;
   return cell.entries[0].load(std::memory_order_seq_cst) == first ? Refreshed::kYes : Refreshed::kOtherChanged;
+}
+
+template <AccessKind kKind>
+void check_words(ThreadState& self, Address begin, Address end, Address code, AccessShape shape) {
+  CellAccess access;
+  access.epoch = short_epoch(self.clock.epoch());
+  access.kind = kKind;
+  const std::uint64_t epoch_bits = std::uint64_t{access.epoch.bits()} << CellEntry::kEpochShift;
+  CellEntry own;
+  for (Address word = begin & ~Address{7}; word < end; word += 8) {
+    access.mask = bytes_in_word(word, begin, end);
+    ShadowCell& cell = *cell_of(word);
+    const std::uint64_t mask_bits = std::uint64_t{access.mask} << CellEntry::kMaskShift;
+    const std::uint64_t care = CellEntry::care_bits(kKind, mask_bits);
+    const std::uint64_t first = cell.entries[0].load(std::memory_order_relaxed);
+    if (kKind != AccessKind::kFree && ((first ^ (epoch_bits | mask_bits)) & care) == 0) continue;
+    if (access.origin == OriginId::kUnknown) access.origin = origin_of(self, code_and_shape(code, shape));
+    own = access.entry();
+    int other = 0;
+    const Refreshed refreshed = refresh_own<kKind>(cell, own, other);
+    if (refreshed == Refreshed::kYes) continue;
+    if (refreshed == Refreshed::kOtherChanged) {
+      look_at_changed(word, own, other);
+      continue;
+    }
+    check_word(self, cell, access, word);
+  }
+}
+
+void check_range(ThreadState& self, AccessKind kind, Address begin, std::size_t size, Address code,
+                 std::uint8_t flags) {
+  const AccessShape shape = shape_of(kind, size, flags);
+  const Address end = begin + size;
+  if (size > 16) {
+    self.range_number = (std::uint64_t{thread_number(self)} << 40) | ++self.ranges;
+  } else {
+    self.range_number = 0;
+  }
+  switch (kind) {
+    case AccessKind::kRead:
+      return check_words<AccessKind::kRead>(self, begin, end, code, shape);
+    case AccessKind::kWrite:
+      return check_words<AccessKind::kWrite>(self, begin, end, code, shape);
+    case AccessKind::kFree:
+      return check_words<AccessKind::kFree>(self, begin, end, code, shape);
+    case AccessKind::kAtomicRead:
+      return check_words<AccessKind::kAtomicRead>(self, begin, end, code, shape);
+    case AccessKind::kAtomicWrite:
+      return check_words<AccessKind::kAtomicWrite>(self, begin, end, code, shape);
+  }
 }
 
 template <AccessKind kKind, std::size_t kSize>

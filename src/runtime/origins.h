@@ -39,7 +39,7 @@ struct AccessShape {
   std::uint8_t size_code = 0;  // 0: not known, else 1 + log2(size) for 1..16, 15 for ranges
   std::uint8_t flags = 0;      // raw_report::kAccess..., kOriginFree
 };
-inline constexpr std::uint8_t kOriginFree = 0x80;
+inline constexpr std::uint8_t kOriginFree = 0x40;  // 0x80 marks combined origins
 
 // One origin that a thread used lately, under a hash of what it is made of. The
 // hash has 64 bits and stands for the whole: that two of a thread's few hundred

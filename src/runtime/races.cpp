@@ -16,6 +16,9 @@ namespace {
 struct KnownRace {
   std::uint64_t finding = 0;
   std::uint64_t occurrences = 0;
+  // The latest access to a range that it was found in: a free or memcpy over many
+  // racing words is one occurrence, not one per word.
+  std::uint64_t last_range = 0;
 };
 
 struct BenignRange {
@@ -46,15 +49,18 @@ bool is_benign(Address begin, Address end) {
 
 }  // namespace
 
-void report_race(ThreadState& self, CellEntry earlier, const CellAccess& access, Address word) {
-  const auto byte = static_cast<std::uint32_t>(__builtin_ctz(earlier.mask() & access.mask));
-  const RaceSides sides{earlier, access, word, details_of(origin_of_byte(earlier.origin(), byte)),
-                        details_of(access.origin)};
+namespace {
+
+// One origin of the earlier access.
+void report_pair(ThreadState& self, CellEntry earlier, const CellAccess& access, Address word) {
+  const RaceSides sides{earlier, access, word, details_of(earlier.origin()), details_of(access.origin)};
   {
     SpinHolder hold(lock);
     if (is_benign(sides.begin(), sides.end())) return;
     KnownRace& known = (*races)[key_of(sides.earlier_origin, earlier.kind(), sides.later_origin, access.kind)];
-    ++known.occurrences;
+    const bool goes_on = self.range_number != 0 && known.last_range == self.range_number;
+    known.last_range = self.range_number;
+    if (!goes_on) ++known.occurrences;
     if (known.finding != 0) return;
     known.finding = ++findings;
     send_finding(self, sides, known.finding);
@@ -62,6 +68,24 @@ void report_race(ThreadState& self, CellEntry earlier, const CellAccess& access,
   if (options().halt_on_error && (!has_listener() || listener_wants_halt())) {
     const int status = on_process_exit(0);
     raw_call(SYS_exit_group, status);
+  }
+}
+
+}  // namespace
+
+void report_race(ThreadState& self, CellEntry earlier, const CellAccess& access, Address word) {
+  // The bytes in common may have come from several places in the code.
+  auto left = static_cast<ByteMask>(earlier.mask() & access.mask);
+  while (left != 0) {
+    const OriginId origin = origin_of_byte(earlier.origin(), static_cast<std::uint32_t>(__builtin_ctz(left)));
+    ByteMask same = 0;
+    for (std::uint32_t byte = 0; byte < 8; ++byte) {
+      const auto bit = static_cast<ByteMask>(1U << byte);
+      if ((left & bit) != 0 && origin_of_byte(earlier.origin(), byte) == origin)
+        same = static_cast<ByteMask>(same | bit);
+    }
+    report_pair(self, CellEntry(earlier.epoch(), same, earlier.kind(), origin), access, word);
+    left = static_cast<ByteMask>(left & ~same);
   }
 }
 

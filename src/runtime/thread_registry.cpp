@@ -45,7 +45,7 @@ ThreadState* ThreadRegistry::add(ThreadState* parent, std::uint32_t created_stac
     if (infos_ == nullptr) die("out of address space for the table of threads");
   }
   const ThreadId id{++count_};
-  if (raw(id) > 1) has_many_threads.store(true, std::memory_order_seq_cst);
+  if (raw(id) > 1) raise_update_mode(UpdateMode::kShared);
   RuntimeClock inherited;
   if (parent != nullptr) {
     inherited = parent->clock.seen();

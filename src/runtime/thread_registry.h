@@ -66,6 +66,9 @@ struct ThreadState {
 
   GrowableArray<HeldLockState, PageSource> held;
   IgnoreState ignore;
+  // Tells the accesses to ranges apart; 0 outside of one. See races.cpp.
+  std::uint64_t range_number = 0;
+  std::uint64_t ranges = 0;
   OriginCacheEntry* origins = nullptr;  // kOriginCacheSize of them, made at the first use
 
   Address stack_begin = 0;

@@ -28,6 +28,7 @@
 
 #include <cstring>
 
+#include "runtime/access_check.h"
 #include "runtime/intercept/preparation.h"
 #include "runtime/intercept/replace.h"
 #include "runtime/intercept/signal_mask.h"
@@ -239,6 +240,7 @@ int change_action(int number, const struct sigaction* wanted, struct sigaction& 
 // sigaction() as the program sees it. Async-signal-safe, like the real one. The
 // program's memory is touched outside of the lock.
 int set_action(int number, const struct sigaction* wanted, struct sigaction* old) {
+  if (wanted != nullptr) raise_update_mode(UpdateMode::kInterrupted);
   if (number < 1 || number >= kSignals || current.inside != 0 || !owns_its_memory())
     return real_sigaction.get("sigaction")(number, wanted, old);
   struct sigaction asked = {};
