@@ -40,11 +40,17 @@ std::uint64_t key_of(const OriginDetails& earlier, AccessKind earlier_kind, cons
   return side(earlier, earlier_kind) + side(later, later_kind);
 }
 
-bool is_benign(Address begin, Address end) {
+// The bytes of the word that the program wants to hear nothing about.
+ByteMask benign_bytes(Address word) {
+  ByteMask mask = 0;
+  if (benign->empty()) return mask;
+  SpinHolder hold(lock);
   for (const BenignRange& range : *benign) {
-    if (begin < range.end && end > range.begin) return true;
+    for (std::uint32_t byte = 0; byte < 8; ++byte) {
+      if (word + byte >= range.begin && word + byte < range.end) mask = static_cast<ByteMask>(mask | (1U << byte));
+    }
   }
-  return false;
+  return mask;
 }
 
 }  // namespace
@@ -56,7 +62,6 @@ void report_pair(ThreadState& self, CellEntry earlier, const CellAccess& access,
   const RaceSides sides{earlier, access, word, details_of(earlier.origin()), details_of(access.origin)};
   {
     SpinHolder hold(lock);
-    if (is_benign(sides.begin(), sides.end())) return;
     KnownRace& known = (*races)[key_of(sides.earlier_origin, earlier.kind(), sides.later_origin, access.kind)];
     const bool goes_on = self.range_number != 0 && known.last_range == self.range_number;
     known.last_range = self.range_number;
@@ -75,7 +80,7 @@ void report_pair(ThreadState& self, CellEntry earlier, const CellAccess& access,
 
 void report_race(ThreadState& self, CellEntry earlier, const CellAccess& access, Address word) {
   // The bytes in common may have come from several places in the code.
-  auto left = static_cast<ByteMask>(earlier.mask() & access.mask);
+  auto left = static_cast<ByteMask>(earlier.mask() & access.mask & ~benign_bytes(word));
   while (left != 0) {
     const OriginId origin = origin_of_byte(earlier.origin(), static_cast<std::uint32_t>(__builtin_ctz(left)));
     ByteMask same = 0;
