@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "runtime/heap_table.h"
+#include "runtime/intercept/descriptor_order.h"
 #include "runtime/intercept/interceptor.h"
 #include "runtime/on_access.h"
 #include "runtime/system.h"
@@ -196,6 +197,8 @@ DEADHEAT_INTERCEPT(void, __sanitizer_set_report_path, const char* path) {
 DEADHEAT_INTERCEPT(const char*, __sanitizer_get_report_path) { return report_path.load(std::memory_order_relaxed); }
 DEADHEAT_INTERCEPT(void, __sanitizer_set_report_fd, void*) {}
 DEADHEAT_INTERCEPT(void, __sanitizer_sandbox_on_notify, void*) {}
+// Programs may have their own.
+DEADHEAT_INTERCEPT(void, __sanitizer_report_error_summary, const char* summary) __attribute__((weak));
 DEADHEAT_INTERCEPT(void, __sanitizer_report_error_summary, const char* summary) {
   if (summary != nullptr) say("summary: ", summary);
 }
@@ -208,8 +211,19 @@ DEADHEAT_INTERCEPT(void, __sanitizer_annotate_contiguous_container, const void*,
                    const void*) {}
 DEADHEAT_INTERCEPT(int, __sanitizer_verify_contiguous_container, const void*, const void*, const void*) { return 1; }
 
-// Around system calls that the program makes itself. The kernel's accesses are
-// not reported.
+// Around system calls that the program makes itself. Of the kernel's accesses only
+// those of read and write are reported; fork is in intercept/processes.cpp.
+DEADHEAT_INTERCEPT(void, __sanitizer_syscall_pre_impl_write, long descriptor, const void* buffer, long size) {
+  if (size > 0) on_read(buffer, static_cast<std::size_t>(size), DEADHEAT_CALLER);
+  before_sending(static_cast<int>(descriptor), DEADHEAT_CALLER);
+}
+DEADHEAT_INTERCEPT(void, __sanitizer_syscall_post_impl_write, long, long, const void*, long) {}
+DEADHEAT_INTERCEPT(void, __sanitizer_syscall_pre_impl_read, long, void*, long) {}
+DEADHEAT_INTERCEPT(void, __sanitizer_syscall_post_impl_read, long result, long descriptor, void* buffer, long) {
+  if (result < 0) return;
+  after_receiving(static_cast<int>(descriptor), DEADHEAT_CALLER);
+  if (result > 0) on_write(buffer, static_cast<std::size_t>(result), DEADHEAT_CALLER);
+}
 #define DEADHEAT_SYSTEM_CALL(name)                                 \
   DEADHEAT_INTERCEPT(void, __sanitizer_syscall_pre_impl_##name) {} \
   DEADHEAT_INTERCEPT(void, __sanitizer_syscall_post_impl_##name) {}

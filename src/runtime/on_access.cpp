@@ -128,16 +128,25 @@ enum class Outcome : std::uint8_t { kDone, kAgain };
 // What a walk over a chain found.
 struct ChainSurvey {
   bool is_same_epoch = false;
-  bool all_may_go = true;
+  bool merges = false;
+  std::uint32_t needed = 0;  // entries that must stay as they are
+  CellEntry last_needed;
   std::atomic<std::uint64_t>* place = nullptr;  // where the access can go
   CellEntry old_value;
   CellEntry new_value;
-  bool merges = false;
   std::atomic<std::uint64_t>* last = nullptr;  // the last entry of the last block
 };
 
 void survey_entry(std::atomic<std::uint64_t>& place, CellEntry entry, const CellAccess& access, const ThreadView& view,
                   ChainSurvey& survey) {
+  if (entry.is_empty()) {
+    if (survey.place == nullptr) {
+      survey.place = &place;
+      survey.old_value = entry;
+      survey.new_value = access.entry();
+    }
+    return;
+  }
   if (is_same_epoch(entry, access)) survey.is_same_epoch = true;
   if (!survey.merges && can_merge(entry, access)) {
     const CellEntry together = merged(entry, access, view);
@@ -146,10 +155,12 @@ void survey_entry(std::atomic<std::uint64_t>& place, CellEntry entry, const Cell
       survey.place = &place;
       survey.old_value = entry;
       survey.new_value = together;
+      return;
     }
   }
   if (!may_go(entry, access, view)) {
-    survey.all_may_go = false;
+    ++survey.needed;
+    survey.last_needed = entry;
   } else if (survey.place == nullptr) {
     survey.place = &place;
     survey.old_value = entry;
@@ -157,23 +168,62 @@ void survey_entry(std::atomic<std::uint64_t>& place, CellEntry entry, const Cell
   }
 }
 
-// A write that is ordered after, or replaces, all that there is: the cell goes
-// back to one entry. The own entry is published first; the chain is looked at
-// after it was unlinked, so entries that came in meanwhile are seen, and entries
-// that come later find the link gone and try again.
-Outcome collapse_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, CellEntry first,
-                       const CellAccess& access, Address word) {
-  const ThreadView view(self);
-  CaughtRaces caught;
-  if (is_race(first, access, view)) caught.add(first);
-  if (!replace_entry(cell.entries[0], first.bits(), access.entry().bits())) return Outcome::kAgain;
-  std::uint64_t expected = link;
-  if (cell.entries[1].compare_exchange_strong(expected, 0, std::memory_order_seq_cst)) {
-    catch_races_in_chain(link, access, view, caught);
-    release_chain(link);
-  } else {
-    look_at_other(cell.entries[1], access, view, caught);
+// Puts somebody else's entry back into a cell from which it was unlinked.
+void insert_again(ThreadState& self, ShadowCell& cell, std::uint64_t entry) {
+  for (;;) {
+    std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
+    if (!is_link(second)) {
+      const std::uint64_t link = make_block(second, entry);
+      if (link == 0) return count_loss(Loss::kNoCellBlock);
+      if (cell.entries[1].compare_exchange_strong(second, link, std::memory_order_seq_cst)) return;
+      discard_block(link);
+      continue;
+    }
+    bool is_in = false;
+    self.uses_block.store(true, std::memory_order_seq_cst);
+    if (cell.entries[1].load(std::memory_order_seq_cst) == second) {
+      for_each_in_chain(second, [&](std::atomic<std::uint64_t>& place, CellEntry old) {
+        std::uint64_t expected = 0;
+        is_in = old.is_empty() && place.compare_exchange_strong(expected, entry, std::memory_order_seq_cst);
+        return !is_in;
+      });
+      is_in = is_in && cell.entries[1].load(std::memory_order_seq_cst) == second;
+    }
+    self.uses_block.store(false, std::memory_order_release);
+    if (is_in) return;
   }
+}
+
+// At most one entry besides the own must stay: the cell needs no chain any more.
+// The own entry is published and the chain unlinked; then the chain is looked at
+// once more. An entry that came in meanwhile is seen there, checked and put back;
+// one that comes later finds the link gone and tries again.
+Outcome collapse_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, CellEntry first, bool first_stays,
+                       const ChainSurvey& survey, const CellAccess& access, Address word) {
+  const ThreadView view(self);
+  const CellEntry own = survey.merges ? survey.new_value : access.entry();
+  CaughtRaces caught;
+  if (!first_stays) {
+    if (is_race(first, access, view)) caught.add(first);
+    if (!replace_entry(cell.entries[0], first.bits(), own.bits())) return Outcome::kAgain;
+  }
+  const std::uint64_t in_second = first_stays ? own.bits() : (survey.needed != 0 ? survey.last_needed.bits() : 0);
+  std::uint64_t expected = link;
+  if (!cell.entries[1].compare_exchange_strong(expected, in_second, std::memory_order_seq_cst)) {
+    if (first_stays) return Outcome::kAgain;
+    look_at_other(cell.entries[1], access, view, caught);
+    caught.report(self, access, word);
+    return Outcome::kDone;
+  }
+  if (first_stays) look_at_other(cell.entries[0], access, view, caught);
+  catch_races_in_chain(link, access, view, caught);
+  for_each_in_chain(link, [&](const std::atomic<std::uint64_t>&, CellEntry entry) {
+    const bool is_expected = entry.is_empty() || entry.bits() == in_second || entry == survey.old_value ||
+                             may_go(entry, access, view) || is_same_epoch(entry, access);
+    if (!is_expected) insert_again(self, cell, entry.bits());
+    return true;
+  });
+  release_chain(link);
   caught.report(self, access, word);
   return Outcome::kDone;
 }
@@ -201,7 +251,7 @@ Outcome check_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, con
   const CellEntry first = CellEntry::from_bits(cell.entries[0].load(std::memory_order_acquire));
   ChainSurvey survey;
   survey_entry(cell.entries[0], first, access, view, survey);
-  const bool first_may_go = survey.all_may_go;
+  const bool first_stays = survey.needed != 0;
   for_each_in_chain(link, [&](std::atomic<std::uint64_t>& place, CellEntry entry) {
     survey_entry(place, entry, access, view, survey);
     survey.last = &place;
@@ -210,11 +260,7 @@ Outcome check_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, con
   if (survey.is_same_epoch) {
     return cell.entries[1].load(std::memory_order_seq_cst) == link ? Outcome::kDone : Outcome::kAgain;
   }
-  // Only whole words: an entry for other bytes could come in unseen.
-  const bool overwrites_all = history_of(access.kind) == AccessKind::kWrite && access.mask == 0xff;
-  if (overwrites_all && first_may_go && survey.all_may_go) {
-    return collapse_chain(self, cell, link, first, access, word);
-  }
+  if (survey.needed <= 1) return collapse_chain(self, cell, link, first, first_stays, survey, access, word);
 
   self.uses_block.store(true, std::memory_order_seq_cst);
   if (cell.entries[1].load(std::memory_order_seq_cst) != link) {

@@ -64,7 +64,7 @@ std::uint32_t number_lock_set(ThreadState& self) {
 
 bool map_origins() {
   return stacks.map(1U << 27, 1U << 18, 2) && lock_sets.map(1U << 26, 1U << 16, 2) &&
-         situations.map(1U << 26, 1U << 16) && origins.map(CellEntry::kMaxOrigin + 1, 1U << 18);
+         situations.map(1U << 26, 1U << 16) && origins.map(CellEntry::kMaxOrigin + 1, 1U << 20);
 }
 
 StackId open_stack(ThreadState& self) {

@@ -49,7 +49,7 @@ struct OriginCacheEntry {
   std::uint32_t origin = 0;
   std::uint32_t reserved = 0;
 };
-inline constexpr std::uint32_t kOriginCacheSize = 1024;
+inline constexpr std::uint32_t kOriginCacheSize = 2048;
 // The cache of a thread that has none, or must not use it; nothing is in it.
 [[gnu::visibility("hidden")]] extern OriginCacheEntry no_origins[];
 

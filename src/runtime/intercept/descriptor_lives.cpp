@@ -7,8 +7,8 @@
 // that others use is no race: the kernel exchanges one file for another, which is
 // how logs are reopened. Closing is one.
 //
-// Changes to an epoll set happen before the events it returns. Readiness alone
-// orders nothing else: the read that follows does.
+// Changes to an epoll set happen before the events it returns, and so does what
+// made a descriptor ready. select is left out: the read that follows orders.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -55,6 +55,7 @@ void report_pair(const int* pair, Address code) {
 void report_ready_events(int set, const epoll_event* events, int count, Address code) {
   if (count < 0) return;
   after_receiving(set, code);
+  for (int at = 0; at < count; ++at) after_ready_in_set(set, events[at].data.u64, code);
   report_written(events, static_cast<std::size_t>(count) * sizeof(*events), code);
 }
 
@@ -64,6 +65,7 @@ void report_polled(const pollfd* requests, nfds_t count, int result, Address cod
   for (nfds_t at = 0; at < count; ++at) {
     report_read(&requests[at], offsetof(pollfd, revents), code);
     report_written(&requests[at].revents, sizeof(requests[at].revents), code);
+    if ((requests[at].revents & (POLLIN | POLLHUP | POLLRDHUP)) != 0) after_ready(requests[at].fd, code);
   }
 }
 
@@ -294,6 +296,7 @@ DEADHEAT_REPLACE(int, epoll_ctl, int set, int operation, int descriptor, epoll_e
   DEADHEAT_ORIGINAL(epoll_ctl);
   report_read(event, sizeof(*event), DEADHEAT_CALLER);
   before_sending(set, DEADHEAT_CALLER);
+  if (operation != EPOLL_CTL_DEL && event != nullptr) watch_descriptor(set, event->data.u64, descriptor);
   return original(set, operation, descriptor, event);
 }
 DEADHEAT_REPLACE(int, epoll_wait, int set, epoll_event* events, int room, int timeout) {

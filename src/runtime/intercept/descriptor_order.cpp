@@ -45,6 +45,12 @@ constinit std::atomic<std::uint64_t> channels[kDescriptors];
 constinit std::uint64_t file_descriptors[kDescriptors] = {};
 constinit std::atomic<std::uint32_t> used_descriptors{0};  // one more than the highest number used
 
+// What is watched by epoll: a hash of set and word above the tag of what the
+// descriptor receives. One that displaces another loses the other's order, which
+// matters only to programs that never read what they were told is ready.
+constexpr std::uint32_t kWatched = 1U << 14;
+constinit std::atomic<std::uint64_t> watched[kWatched];
+
 enum class Family : std::uint64_t {
   kInode = 1,
   kAnonymous,
@@ -182,6 +188,11 @@ Channel channel_of(int descriptor) {
   return channel;
 }
 
+constexpr std::uint64_t kTagMask = kTags - 1;
+std::uint64_t watch_hash(int set, std::uint64_t word) {
+  return spread(word + spread(static_cast<std::uint64_t>(set) + 1));
+}
+
 void use(int descriptor, Address code) {
   if (!is_listed(descriptor)) return;
   const auto number = static_cast<std::uint32_t>(descriptor);
@@ -219,6 +230,27 @@ void after_receiving(int descriptor, Address code) {
   const KeepErrno keep;
   use(descriptor, code);
   receive_order(channel_of(descriptor).receive, code);
+}
+
+void after_ready(int descriptor, Address code) {
+  if (!is_observing()) return;
+  const KeepErrno keep;
+  receive_order(channel_of(descriptor).receive, code);
+}
+
+void watch_descriptor(int set, std::uint64_t word, int descriptor) {
+  if (!is_observing() || is_borrowed()) return;
+  const KeepErrno keep;
+  const std::uint64_t hash = watch_hash(set, word);
+  watched[hash % kWatched].store((hash & ~kTagMask) | channel_of(descriptor).receive, std::memory_order_relaxed);
+}
+
+void after_ready_in_set(int set, std::uint64_t word, Address code) {
+  if (!is_observing()) return;
+  const KeepErrno keep;
+  const std::uint64_t hash = watch_hash(set, word);
+  const std::uint64_t known = watched[hash % kWatched].load(std::memory_order_relaxed);
+  if (((known ^ hash) & ~kTagMask) == 0) receive_order(static_cast<std::uint16_t>(known), code);
 }
 
 void before_sending_to(int descriptor, const void* socket_address, std::uint32_t size, Address code) {

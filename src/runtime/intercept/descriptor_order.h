@@ -34,6 +34,13 @@ void before_sending(int descriptor, Address code);
 // After bytes, or the end of the stream, have arrived. Keeps errno.
 void after_receiving(int descriptor, Address code);
 
+// The kernel says that there is something to receive, so it was sent: order without
+// a use.
+void after_ready(int descriptor, Address code);
+// epoll names a ready descriptor only by the word that the program gave with it.
+void watch_descriptor(int set, std::uint64_t word, int descriptor);
+void after_ready_in_set(int set, std::uint64_t word, Address code);
+
 // A datagram to a given address: ordered with the receiver bound to it.
 void before_sending_to(int descriptor, const void* socket_address, std::uint32_t size, Address code);
 // Before connect, and after accept has returned.

@@ -18,13 +18,16 @@
 // posix_spawn, system and popen run nothing of the program in their children.
 // exec needs nothing: the report's descriptor is inherited.
 //
-// Limits: processes made by clone() itself with CLONE_VM are not treated specially.
+// Limits: what clone() makes with CLONE_VM is not treated specially, nor is a fork
+// by a bare system call that is not between the sanitizers' hooks for it.
 // Between our handler and the system call libc waits for its own locks of streams;
 // a thread that holds one of those while it runs code of the program (a custom
 // stream) must not need the runtime to go on.
+#include <sched.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 
+#include <cstdarg>
 #include <cstddef>
 
 #include "runtime/intercept/descriptor_order.h"
@@ -93,6 +96,55 @@ DEADHEAT_REPLACE(pid_t, _Fork) {
     after_fork_in_parent();
   }
   return child;
+}
+
+// clone() without shared memory is a fork that begins in a function. The hooks of
+// fork by system call come in the same pairs.
+namespace {
+
+struct ClonedChild {
+  int (*begin)(void*);
+  void* argument;
+};
+
+int begin_cloned(void* cloned) {
+  const ClonedChild child = *static_cast<ClonedChild*>(cloned);
+  after_fork_in_child();
+  return child.begin(child.argument);
+}
+
+}  // namespace
+
+DEADHEAT_REPLACE(int, clone, int (*begin)(void*), void* stack, int flags, void* argument, ...) {
+  DEADHEAT_ORIGINAL(clone);
+  va_list rest;
+  va_start(rest, argument);
+  auto* const parent_number = va_arg(rest, void*);  // rubbish if there is none, and then not looked at
+  auto* const local_storage = va_arg(rest, void*);
+  auto* const child_number = va_arg(rest, void*);
+  va_end(rest);
+  if (!is_observing() || (flags & CLONE_VM) != 0) {
+    return original(begin, stack, flags, argument, parent_number, local_storage, child_number);
+  }
+  ClonedChild child{begin, argument};
+  before_fork();
+  const int result = original(begin_cloned, stack, flags, &child, parent_number, local_storage, child_number);
+  const KeepErrno keep;
+  after_fork_in_parent();
+  return result;
+}
+
+DEADHEAT_INTERCEPT(void, __sanitizer_syscall_pre_impl_fork) {
+  if (is_observing()) before_fork();
+}
+DEADHEAT_INTERCEPT(void, __sanitizer_syscall_post_impl_fork, long result) {
+  if (!runtime_is_ready.load(std::memory_order_relaxed) || current.inside == 0) return;
+  const KeepErrno keep;
+  if (result == 0) {
+    after_fork_in_child();
+  } else {
+    after_fork_in_parent();
+  }
 }
 
 // errno of a vfork() that failed.
