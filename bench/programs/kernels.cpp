@@ -7,11 +7,10 @@
 //   kernels --list           the names, one per line
 //
 // The first nine stress one kind of event each, the rest look like what programs
-// with threads do. Every repetition takes a mutex once, so that a new epoch
-// begins: a detector must not answer all accesses from the epoch of the first
-// repetition. All are free of races; each prints a checksum that depends on
-// nothing but NAME and PERCENT, so that wrong results and optimised-away loops
-// are seen. The usual repetitions take 30 ms or more natively.
+// with threads do. Every repetition takes a mutex once (the last two use
+// atomics that release), so that a new epoch begins: a detector must not answer all accesses from the epoch of the
+// first repetition. All are free of races; each prints a checksum that depends on nothing but NAME and PERCENT, so that
+// wrong results and optimised-away loops are seen. The usual repetitions take 30 ms or more natively.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -394,14 +393,14 @@ constexpr Kernel kKernels[] = {
     {"matrix-ikj", matrix_ikj, 8},
     {"matrix-ijk", matrix_ijk, 3},
     {"calls", calls, 800},
-    {"ping-pong", ping_pong, 1000000},
+    {"ping-pong", ping_pong, 2000000},
     {"reduction", reduction, 500},
     {"queue", queue, 150000},
     {"parallel-sort", parallel_sort, 15},
     {"text", text, 100},
     {"shared-table", shared_table, 200000},
-    {"atomics", atomics, 1500000},
-    {"spin-flag", spin_flag, 1500000},
+    {"atomics", atomics, 2500000},
+    {"spin-flag", spin_flag, 4000000},
 };
 
 }  // namespace

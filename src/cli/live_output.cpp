@@ -121,7 +121,8 @@ Status LiveOutput::finish(LiveReport& report, const LiveEnding& ending) {
   if (!options_.quiet) {
     for (const std::string& loss : describe_losses(report)) text += fmt::format("deadheat: warning: {}\n", loss);
     if (ending.problem) text += fmt::format("deadheat: warning: {}\n", printable(*ending.problem));
-    text += fmt::format("deadheat: {}{}\n", describe_totals(report, colour), ending.words);
+    const std::string totals = report.process_count() == 0 ? "nothing was checked" : describe_totals(report, colour);
+    text += fmt::format("deadheat: {}{}\n", totals, ending.words);
   }
   if (options_.stats) text += format_live_stats(report);
   if (options_.format == ReportFormat::kText) {

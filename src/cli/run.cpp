@@ -233,7 +233,8 @@ class Run {
       ending.words = fmt::format("; program ended with status {}", *ending.exit_status);
     }
     if (report_.process_count() == 0) {
-      ending.problem = "nothing of what ran was built for race detection, so nothing was checked";
+      ending.problem =
+          "nothing that ran was built for race detection, or the detector could not start (then a line above says why)";
     } else if (damaged_ != 0) {
       ending.problem = counted(damaged_, "report") + " could not be read";
     } else if (end.descendants_left) {

@@ -5,10 +5,11 @@
 #include <fcntl.h>
 #include <link.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -85,7 +86,14 @@ bool open_file() {
     return false;
   }
   file = static_cast<int>(opened);
-  return true;
+  if (file <= 2) {
+    // A standard descriptor was closed; what the program prints must not go here.
+    const long moved = raw_call(SYS_fcntl, file, F_DUPFD_CLOEXEC, 3);
+    raw_call(SYS_close, file);
+    file = moved < 0 ? -1 : static_cast<int>(moved);
+    file_failed = moved < 0;
+  }
+  return file >= 0;
 }
 
 HandOff send_to_listener(const PacketHeader* packet) {
@@ -109,6 +117,23 @@ HandOff send_to_listener(const PacketHeader* packet) {
 // Only a listener has use for these.
 bool is_stream_packet(PacketKind kind) { return kind == PacketKind::kEvents || kind == PacketKind::kSites; }
 
+// write(2) to the file; a limit on file sizes is an error, not the end of the
+// program, which is what its signal would make of it.
+long write_to_file(const PacketHeader* packet) {
+  constexpr std::uint64_t kFileTooLarge = std::uint64_t{1} << (SIGXFSZ - 1);
+  std::uint64_t before = 0;
+  raw_call(SYS_rt_sigprocmask, SIG_BLOCK, reinterpret_cast<long>(&kFileTooLarge), reinterpret_cast<long>(&before),
+           sizeof before);
+  const long written = raw_call(SYS_write, file, reinterpret_cast<long>(packet), packet->size);
+  if (written == -EFBIG) {
+    const struct timespec at_once = {};
+    raw_call(SYS_rt_sigtimedwait, reinterpret_cast<long>(&kFileTooLarge), 0, reinterpret_cast<long>(&at_once),
+             sizeof kFileTooLarge);
+  }
+  raw_call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&before), 0, sizeof before);
+  return written;
+}
+
 bool starts_a_file(PacketKind kind) { return kind == PacketKind::kFinding; }
 
 // The first finding opens the file; what is needed to read it comes before it.
@@ -119,7 +144,7 @@ HandOff send_to_file(const PacketHeader* packet) {
     send_hello();
     send_modules();
   }
-  const long written = raw_call(SYS_write, file, reinterpret_cast<long>(packet), packet->size);
+  const long written = write_to_file(packet);
   if (written == static_cast<long>(packet->size)) return HandOff::kSent;
   if (!file_failed) {
     file_failed = true;

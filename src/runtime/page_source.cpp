@@ -115,7 +115,11 @@ void* PageSource::try_allocate(std::size_t bytes) {
     return result;
   }
   char* base = arena_begin();
-  if (base == nullptr) return nullptr;
+  if (base == nullptr) {
+    // Address space is limited: then there is no detection, and little is needed.
+    void* result = raw_mmap(nullptr, rounded_to_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+    return result == MAP_FAILED ? nullptr : result;
+  }
   const int size_class = class_of(bytes);
   if (char* block = pop(size_class, base)) return block;
   return carve(size_class, base);
@@ -135,6 +139,10 @@ void PageSource::release(void* memory, std::size_t bytes) {
     return;
   }
   char* base = arena.load(std::memory_order_relaxed);
+  if (base == nullptr) {
+    raw_munmap(memory, rounded_to_pages(bytes));
+    return;
+  }
   push(class_of(bytes), base, static_cast<std::uint32_t>((static_cast<char*>(memory) - base) / kUnit));
 }
 

@@ -44,7 +44,11 @@ void sweep_entry(std::atomic<std::uint64_t>& entry) {
 void sweep_cell(ShadowCell& cell, void* /*context*/) {
   sweep_entry(cell.entries[0]);
   std::uint64_t link = cell.entries[1].load(std::memory_order_acquire);
-  if (!is_link(link)) return sweep_entry(cell.entries[1]);
+  if (!is_link(link)) {
+    sweep_entry(cell.entries[1]);
+    // It may have become a link in between, and the entry moved behind it.
+    link = cell.entries[1].load(std::memory_order_acquire);
+  }
   while (is_link(link)) {
     CellBlock* block = block_of(link);
     for (int index = 0; index < CellBlock::kEntries; ++index) sweep_entry(block->entries[index]);

@@ -194,7 +194,7 @@ TEST(RunTest, ProgramsThatCannotBeObservedGetAClearLine) {
   EXPECT_TRUE(contains(plain.errors, "was not built for race detection; build it with 'deadheat c++'"));
   const CommandResult forced = shell.run("deadheat run --force sh -c 'exit 5'");
   EXPECT_EQ(forced.exit_code, 5);
-  EXPECT_TRUE(contains(forced.errors, "nothing of what ran was built for race detection")) << forced.errors;
+  EXPECT_TRUE(contains(forced.errors, "nothing that ran was built for race detection")) << forced.errors;
 }
 
 TEST(RunTest, ScriptsRunAndWhatTheyStartIsObserved) {

@@ -53,7 +53,7 @@ TEST(Mappings, HaveTheirPermissionsAndNames) {
   const Seen* code = mapping_of(all, reinterpret_cast<const void*>(&all_mappings));
   ASSERT_NE(code, nullptr);
   EXPECT_TRUE(code->mapping.is_executable && !code->mapping.is_writable);
-  EXPECT_NE(code->path.find("_test"), std::string::npos) << code->path;
+  EXPECT_EQ(code->path.substr(0, 1), "/") << code->path;
   const Seen* stack = mapping_of(all, &local);
   ASSERT_NE(stack, nullptr);
   EXPECT_TRUE(stack->mapping.is_readable && stack->mapping.is_writable);

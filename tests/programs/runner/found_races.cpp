@@ -27,6 +27,13 @@ std::optional<SourceLine> place_of(const nlohmann::json& access, const TestProgr
   return std::nullopt;
 }
 
+std::string code_of(const nlohmann::json& access) {
+  const nlohmann::json& stack = access.at("stack");
+  if (stack.empty() || !stack[0].at("file").is_string() || !stack[0].at("line").is_number_integer()) return {};
+  return std::filesystem::path(stack[0].at("file").get<std::string>()).filename().string() + ":" +
+         std::to_string(stack[0].at("line").get<int>());
+}
+
 // "    #1 second /path/t.c:4:35 (t+0x10)"
 std::optional<SourceLine> place_of_frame(const std::string& line, const TestProgram& program) {
   static const std::regex pattern(R"(^\s+#\d+ .* (\S+?):(\d+)(:\d+)?( \(.*)?$)");
@@ -41,14 +48,14 @@ bool begins_an_access(const std::string& line) {
 }
 
 std::string pair_of(const FoundRace& race) {
-  const std::string one = race.earlier_kind + " at " + text_of(race.earlier);
-  const std::string other = race.later_kind + " at " + text_of(race.later);
+  const std::string one = race.earlier_kind + " at " + race.earlier_code;
+  const std::string other = race.later_kind + " at " + race.later_code;
   return std::min(one, other) + " and " + std::max(one, other);
 }
 
 // By event: the pairs that it makes on bytes that had no race before.
 std::map<std::uint64_t, std::set<std::string>> first_races(std::vector<FoundRace> races) {
-  std::ranges::stable_sort(races, {}, &FoundRace::event_index);
+  std::ranges::sort(races, {}, &FoundRace::event_index);
   std::map<std::uint64_t, std::uint64_t> racy_since;  // by byte: the event
   std::map<std::uint64_t, std::set<std::string>> result;
   for (const FoundRace& race : races) {
@@ -79,12 +86,15 @@ std::vector<FoundRace> races_in_json(const std::string& json, const TestProgram&
       const nlohmann::json& earlier = finding.at("earlier");
       const nlohmann::json& later = finding.at("later");
       FoundRace race{place_of(earlier, program), place_of(later, program)};
-      race.earlier_kind = earlier.at("access");
-      race.later_kind = later.at("access");
-      race.occurrences = finding.at("occurrences");
-      race.address = std::stoull(finding.at("address").get<std::string>(), nullptr, 16);
-      race.size = finding.at("size");
-      if (finding.at("event_index").is_number()) race.event_index = finding.at("event_index");
+      race.earlier_kind = earlier.value("access", "");
+      race.later_kind = later.value("access", "");
+      race.earlier_code = code_of(earlier);
+      race.later_code = code_of(later);
+      race.occurrences = finding.value("occurrences", std::uint64_t{1});
+      race.address = std::stoull(finding.value("address", "0x0"), nullptr, 16);
+      race.size = finding.value("size", std::uint64_t{0});
+      if (finding.contains("event_index") && finding["event_index"].is_number())
+        race.event_index = finding["event_index"];
       found.push_back(std::move(race));
     }
   } catch (const nlohmann::json::exception& error) {

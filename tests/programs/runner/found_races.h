@@ -19,6 +19,10 @@ struct FoundRace {
   std::optional<SourceLine> later;
   std::string earlier_kind = {};  // "read", "atomic_write"; empty when not known
   std::string later_kind = {};
+  // "file.c:12" of the code that made the access itself, wherever that is: traces
+  // have no calls. Empty when not known.
+  std::string earlier_code = {};
+  std::string later_code = {};
   std::uint64_t occurrences = 1;
   // Of the first occurrence. The index is that of the later access in a trace.
   std::uint64_t address = 0;
@@ -41,8 +45,8 @@ struct FoundRace {
 // of every thread for ever, the run forgets what a younger access stands for, so
 // it may find fewer pairs. But every pair that it reports must be one, and of each
 // byte the first race must be reported: one of the pairs, at least, that the byte's
-// first racing access makes. Pairs are compared by line and kind of access, in
-// either order.
+// first racing access makes. Pairs are compared by the code that made the accesses
+// and their kinds, in either order.
 [[nodiscard]] std::vector<std::string> disagreements(const std::vector<FoundRace>& online,
                                                      const std::vector<FoundRace>& offline);
 

@@ -99,6 +99,63 @@ TEST(FoundRaces, TextOfTheCompilersRuntimeIsUnderstood) {
   EXPECT_EQ(found[0].later, at(4));
 }
 
+TEST(FoundRaces, NumberOfOccurrencesIsCheckedOverAllFindings) {
+  TestProgram program = program_with({{"race", between({at(3), at(4)})}});
+  FoundRace once{at(3), at(4)};
+  FoundRace often{at(4), at(3)};
+  often.occurrences = 9;
+  program.occurrences = Occurrences{10, false};
+  EXPECT_EQ(complaints({once, often}, program), 0u);
+  EXPECT_EQ(complaints({often}, program), 1u);
+  EXPECT_EQ(complaints({once, often, once}, program), 1u);
+  program.occurrences = Occurrences{10, true};
+  EXPECT_EQ(complaints({once, often, once}, program), 0u);
+  EXPECT_EQ(complaints({often}, program), 1u);
+}
+
+// A write at line `first` and a read at line `second` on four bytes.
+FoundRace recorded(int first, int second, std::uint64_t address, std::uint64_t event_index) {
+  FoundRace race{at(first), at(second)};
+  race.earlier_kind = "write";
+  race.later_kind = "read";
+  race.earlier_code = "t.c:" + std::to_string(first);
+  race.later_code = "t.c:" + std::to_string(second);
+  race.address = address;
+  race.size = 4;
+  race.event_index = event_index;
+  return race;
+}
+
+TEST(Disagreements, SamePairsInEitherOrderAgree) {
+  FoundRace turned = recorded(4, 3, 0, 0);
+  std::swap(turned.earlier_kind, turned.later_kind);
+  EXPECT_EQ(disagreements({recorded(3, 4, 0, 0)}, {recorded(3, 4, 0, 7)}).size(), 0u);
+  EXPECT_EQ(disagreements({turned}, {recorded(3, 4, 0, 7)}).size(), 0u);
+}
+
+TEST(Disagreements, WhatTheTraceDoesNotHaveIsOne) {
+  EXPECT_EQ(disagreements({recorded(3, 4, 0, 0)}, {}).size(), 1u);
+  FoundRace other_kind = recorded(3, 4, 0, 0);
+  other_kind.later_kind = "write";
+  EXPECT_EQ(disagreements({recorded(3, 4, 0, 0), other_kind}, {recorded(3, 4, 0, 7)}).size(), 1u);
+}
+
+TEST(Disagreements, FirstRaceOfAByteMustBeReported) {
+  const std::vector<FoundRace> offline = {recorded(3, 4, 0, 7), recorded(3, 5, 8, 9)};
+  EXPECT_EQ(disagreements({recorded(3, 4, 0, 0)}, offline).size(), 1u);
+}
+
+TEST(Disagreements, LaterRacesOfAByteMayBeMissing) {
+  const std::vector<FoundRace> offline = {recorded(3, 4, 0, 7), recorded(3, 5, 0, 9)};
+  EXPECT_EQ(disagreements({recorded(3, 4, 0, 0)}, offline).size(), 0u);
+}
+
+TEST(Disagreements, OneOfThePairsThatTheFirstRacingAccessMakesIsEnough) {
+  const std::vector<FoundRace> offline = {recorded(3, 4, 0, 7), recorded(5, 4, 0, 7)};
+  EXPECT_EQ(disagreements({recorded(5, 4, 0, 0)}, offline).size(), 0u);
+  EXPECT_EQ(disagreements({}, offline).size(), 1u);
+}
+
 }  // namespace
 
 }  // namespace deadheat::programs

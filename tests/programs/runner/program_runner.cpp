@@ -130,7 +130,7 @@ class Runner {
       const CommandResult result = run_command(command, scratch);
       ++tally.runs;
       std::vector<std::string> wrong = toolchain_.judge(build, result, scratch);
-      if (wrong.empty() && records_) wrong = toolchain_.judge_recording(build, scratch);
+      if (wrong.empty() && records_ && build.program->is_recorded) wrong = toolchain_.judge_recording(build, scratch);
       if (wrong.empty()) continue;
       if (const KnownDifference* known = known_difference(build, runtime_)) {
         print_known(tally, build, *known, wrong);

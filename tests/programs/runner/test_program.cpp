@@ -48,6 +48,11 @@ const std::map<std::string, MarkerReader>& marker_readers() {
        [](TestProgram& p, const std::string& text) {
          p.occurrences = Occurrences{std::stoull(text), text.ends_with("+")};
        }},
+      {"record",
+       [](TestProgram& p, const std::string& text) {
+         if (words_before_reason(text) != std::vector<std::string>{"no"}) throw std::invalid_argument(text);
+         p.is_recorded = false;
+       }},
       {"long", [](TestProgram& p, const std::string&) { p.takes_long = true; }},
       {"tsan", [](TestProgram& p, const std::string& text) { p.differences.push_back(difference_of(text)); }},
       {"exit",

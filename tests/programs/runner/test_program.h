@@ -55,6 +55,7 @@ struct TestProgram {
   std::optional<int> exit_status = 0;  // of the program itself; nothing: any
   std::optional<int> findings;         // exactly so many
   std::optional<Occurrences> occurrences;
+  bool is_recorded = true;  // with --record
   int repeat = 1;
   bool takes_long = false;
   std::vector<KnownDifference> differences;

@@ -171,7 +171,7 @@ Command Toolchain::run_command_of(const Build& build, const BuiltProgram& built,
     if (!program.options.empty()) command.environment.push_back("DEADHEAT_OPTIONS=" + program.options);
     command.words = {settings_.deadheat.string(), "run", "--format", "json", "--output", (scratch / "report").string()};
     if (!program.suppressions.empty()) command.words.push_back("--suppressions=" + suppressions.string());
-    if (settings_.records) {
+    if (settings_.records && program.is_recorded) {
       command.words.push_back("--record=" + (scratch / "trace").string());
       command.limit *= 6;
     }

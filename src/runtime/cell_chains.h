@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cells with more than two entries: the same protocol as in on_access.cpp over a
+// chain of blocks (cell_blocks.h). Slower, and rarer: a chain goes back to a plain
+// cell as soon as two entries suffice.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/cell_rules.h"
+#include "model/identity.h"
+#include "runtime/access_check.h"
+#include "runtime/shadow_memory.h"
+#include "runtime/thread_registry.h"
+
+namespace deadheat::runtime {
+
+// Races of one access with the entries of one cell, reported when it is known
+// that the entries were really there. More than these at once are counted.
+struct CaughtRaces {
+  static constexpr int kLimit = 32;
+  CellEntry entries[kLimit];
+  int count = 0;
+
+  void add(CellEntry entry);
+  void report(ThreadState& self, const CellAccess& access, Address word) const;
+};
+
+// kAgain: the cell changed meanwhile; nothing was done.
+enum class Outcome : std::uint8_t { kDone, kAgain };
+
+[[gnu::always_inline]] inline bool replace_entry(std::atomic<std::uint64_t>& entry, std::uint64_t expected,
+                                                 std::uint64_t value) {
+  if (update_mode.load(std::memory_order_relaxed) == UpdateMode::kAlone) {
+    entry.store(value, std::memory_order_relaxed);
+    return true;
+  }
+  if (update_mode.load(std::memory_order_relaxed) == UpdateMode::kInterrupted) {
+    bool done = false;
+    __asm__ volatile("cmpxchg %3, %1" : "=@ccz"(done), "+m"(entry), "+a"(expected) : "r"(value) : "memory");
+    return done;
+  }
+  // seq_cst: a full barrier before the look at the other entries.
+  return entry.compare_exchange_strong(expected, value, std::memory_order_seq_cst, std::memory_order_relaxed);
+}
+
+// After the own entry was published: adds the races with the other entry, or with
+// all entries of the chain that it links to.
+void look_at_other(const std::atomic<std::uint64_t>& other, const CellAccess& access, const ThreadView& view,
+                   CaughtRaces& caught);
+
+// An access to a word whose cell has this link.
+[[nodiscard]] Outcome check_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, const CellAccess& access,
+                                  Address word);
+
+// An access to a word both of whose entries must stay.
+[[nodiscard]] Outcome extend_cell(ThreadState& self, ShadowCell& cell, const CellEntry (&seen)[2],
+                                  const CellAccess& access, Address word);
+
+}  // namespace deadheat::runtime
