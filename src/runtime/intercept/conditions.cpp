@@ -37,6 +37,10 @@ class RealCondition {
   std::atomic<void*> address_{nullptr};
 };
 
+// Signalling uses the object, so whoever frees its memory must know that it is over:
+// a waiter that was only told by the mutex does not. One word stands for the object.
+void report_used(const volatile void* condition, Address code) { report_read(condition, sizeof(Address), code); }
+
 struct Wait {
   Address condition;
   Address mutex;
@@ -104,12 +108,14 @@ DEADHEAT_REPLACE(int, pthread_cond_clockwait, pthread_cond_t* condition, pthread
 
 DEADHEAT_REPLACE(int, pthread_cond_signal, pthread_cond_t* condition) {
   DEADHEAT_ORIGINAL_CONDITION(pthread_cond_signal);
+  report_used(condition, DEADHEAT_CALLER);
   if (is_observing()) on_signalling(self(), address_of(condition), DEADHEAT_CALLER);
   return original(condition);
 }
 
 DEADHEAT_REPLACE(int, pthread_cond_broadcast, pthread_cond_t* condition) {
   DEADHEAT_ORIGINAL_CONDITION(pthread_cond_broadcast);
+  report_used(condition, DEADHEAT_CALLER);
   if (is_observing()) on_broadcasting(self(), address_of(condition), DEADHEAT_CALLER);
   return original(condition);
 }
@@ -137,12 +143,14 @@ DEADHEAT_REPLACE(int, cnd_timedwait, cnd_t* condition, mtx_t* mutex, const times
 
 DEADHEAT_REPLACE(int, cnd_signal, cnd_t* condition) {
   DEADHEAT_ORIGINAL(cnd_signal);
+  report_used(condition, DEADHEAT_CALLER);
   if (is_observing()) on_signalling(self(), address_of(condition), DEADHEAT_CALLER);
   return original(condition);
 }
 
 DEADHEAT_REPLACE(int, cnd_broadcast, cnd_t* condition) {
   DEADHEAT_ORIGINAL(cnd_broadcast);
+  report_used(condition, DEADHEAT_CALLER);
   if (is_observing()) on_broadcasting(self(), address_of(condition), DEADHEAT_CALLER);
   return original(condition);
 }
