@@ -8,6 +8,7 @@
 #include "runtime/finding_packet.h"
 #include "runtime/hand_off.h"
 #include "runtime/options.h"
+#include "runtime/program_hooks.h"
 #include "runtime/start.h"
 
 namespace deadheat::runtime {
@@ -70,6 +71,7 @@ void report_pair(ThreadState& self, CellEntry earlier, const CellAccess& access,
     known.finding = ++findings;
     send_finding(self, sides, known.finding);
   }
+  tell_program_of_race(self, sides);
   if (options().halt_on_error && (!has_listener() || listener_wants_halt())) {
     const int status = on_process_exit(0);
     raw_call(SYS_exit_group, status);

@@ -8,6 +8,7 @@
 #include "runtime/intercept/preparation.h"
 #include "runtime/options.h"
 #include "runtime/origins.h"
+#include "runtime/program_hooks.h"
 #include "runtime/races.h"
 #include "runtime/record.h"
 #include "runtime/shadow_memory.h"
@@ -86,6 +87,7 @@ void ensure_started() {
     stage.store(Stage::kStarted, std::memory_order_release);
     // Without detection the interceptors stay what they are before the start.
     runtime_is_ready.store(!detection_is_off.load(std::memory_order_relaxed), std::memory_order_release);
+    if (runtime_is_ready.load(std::memory_order_relaxed)) tell_program_of_start();
     return;
   }
   // The thread that is starting the runtime may come here by itself; others wait.
@@ -105,6 +107,7 @@ int on_process_exit(int status) {
     unlock_recording();
   }
   if (has_listener() || finding_count() != 0) send_summary(SummaryKind::kFinal);
+  if (ask_program_at_end(finding_count() != 0 ? 1 : 0) == 0) return status;
   // 'deadheat run' knows about suppressions and sets the status itself.
   if (finding_count() == 0 || has_listener() || options().exitcode == 0) return status;
   return static_cast<int>(options().exitcode);
