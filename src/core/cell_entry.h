@@ -63,6 +63,8 @@ class CellEntry {
   static constexpr int kKindShift = kOriginBits;
   static constexpr int kMaskShift = 24;
   static constexpr int kEpochShift = 32;
+  static constexpr int kSlotShift = kEpochShift + ShortEpoch::kClockBits;
+  static constexpr std::uint64_t kMaskBits = std::uint64_t{0xff} << kMaskShift;
 
   constexpr CellEntry() = default;
   constexpr CellEntry(ShortEpoch epoch, ByteMask mask, AccessKind kind, OriginId origin)
@@ -83,6 +85,8 @@ class CellEntry {
   [[nodiscard]] constexpr ByteMask mask() const { return static_cast<ByteMask>(bits_ >> kMaskShift); }
   [[nodiscard]] constexpr AccessKind kind() const { return kKindOfCode[(bits_ >> kKindShift) & 3U]; }
   [[nodiscard]] constexpr OriginId origin() const { return OriginId{static_cast<std::uint32_t>(bits_ & kMaxOrigin)}; }
+
+  [[nodiscard]] constexpr bool has_slot_of(CellEntry other) const { return ((bits_ ^ other.bits_) >> kSlotShift) == 0; }
 
   // The entry also covers these bytes.
   [[nodiscard]] constexpr CellEntry with_bytes(ByteMask more) const {

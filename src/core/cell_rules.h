@@ -137,40 +137,60 @@ template <CellView View>
   return {Step::kExtend, 0, access.entry()};
 }
 
-// The common cases of plan_access, for speed: both entries are empty, the own
-// slot's or known to happen before, and one of them may go. kAsk: none of these,
-// plan_access decides. A test compares the two.
+// The common cases of plan_access, for speed. `own` is the access as an entry. kAsk:
+// not one of these cases, plan_access decides. A test compares them with it.
 enum class QuickPlan : std::uint8_t { kFirst, kFirstMerged, kSecond, kSecondMerged, kAsk };
 
+namespace rules {
+
+template <AccessKind kKind>
+[[gnu::always_inline]] constexpr bool may_make_room(CellEntry entry, CellEntry own) {
+  return (entry.bits() & ~own.bits() & CellEntry::kMaskBits) == 0 && entry.is_subsumed_by(kKind);
+}
+
+// The same epoch and kind: all but bytes and origin.
+[[gnu::always_inline]] constexpr bool merges(CellEntry entry, CellEntry own) {
+  return ((entry.bits() ^ own.bits()) & ~CellEntry::kMaskBits) <= CellEntry::kMaxOrigin;
+}
+
+}  // namespace rules
+
+// The commonest: the cell has nobody else's entries.
+template <AccessKind kKind>
+[[nodiscard, gnu::always_inline]] constexpr QuickPlan plan_among_own(CellEntry first, CellEntry second, CellEntry own) {
+  if (!first.has_slot_of(own) || !(second.is_empty() || second.has_slot_of(own))) return QuickPlan::kAsk;
+  if (rules::merges(first, own)) return QuickPlan::kFirstMerged;
+  if (rules::may_make_room<kKind>(first, own)) return QuickPlan::kFirst;
+  return second.is_empty() || rules::may_make_room<kKind>(second, own) ? QuickPlan::kSecond : QuickPlan::kAsk;
+}
+
+// Both entries are empty, the own slot's or known to happen before, and one of
+// them may go.
 template <AccessKind kKind, CellView View>
 [[nodiscard, gnu::always_inline]] constexpr QuickPlan quick_plan(CellEntry first, CellEntry second, CellEntry own,
                                                                  const View& view) {
-  constexpr std::uint64_t kBytes = std::uint64_t{0xff} << CellEntry::kMaskShift;
-  const auto is_mine = [&](CellEntry entry) { return ((entry.bits() ^ own.bits()) >> 51) == 0; };
+  if (const QuickPlan plan = plan_among_own<kKind>(first, second, own); plan != QuickPlan::kAsk) return plan;
   const auto is_quiet = [&](CellEntry entry) {
-    return is_mine(entry) || entry.is_empty() || view.happened_before(entry);
+    return entry.has_slot_of(own) || entry.is_empty() || view.happened_before(entry);
   };
   const auto may_make_room = [&](CellEntry entry) {
-    return (entry.bits() & ~own.bits() & kBytes) == 0 && (entry.is_subsumed_by(kKind) || entry.is_empty());
+    return entry.is_empty() || rules::may_make_room<kKind>(entry, own);
   };
-  const auto merges = [&](CellEntry entry) {
-    return ((entry.bits() ^ own.bits()) & ~kBytes) <= CellEntry::kMaxOrigin;  // all but bytes and origin
-  };
-  // Most of all: the own earlier access to the same bytes, and nobody else's.
-  if (is_mine(first) && (second.is_empty() || is_mine(second)) && may_make_room(first)) return QuickPlan::kFirst;
   if (!is_quiet(first) || !is_quiet(second)) return QuickPlan::kAsk;
   if (may_make_room(first)) return QuickPlan::kFirst;
-  if (merges(first)) return QuickPlan::kFirstMerged;
+  if (rules::merges(first, own)) return QuickPlan::kFirstMerged;
   if (may_make_room(second)) return QuickPlan::kSecond;
-  if (merges(second)) return QuickPlan::kSecondMerged;
+  if (rules::merges(second, own)) return QuickPlan::kSecondMerged;
   // Two of one slot: the younger may cover the older, the access helping.
-  if (((first.bits() ^ second.bits()) >> 51) != 0) return QuickPlan::kAsk;
+  if (!first.has_slot_of(second)) return QuickPlan::kAsk;
   const bool first_is_older = first.epoch().clock() < second.epoch().clock() ||
                               (first.epoch() == second.epoch() && first.is_subsumed_by(second.kind()));
   const CellEntry older = first_is_older ? first : second;
   const CellEntry younger = first_is_older ? second : first;
   const std::uint64_t covered = younger.bits() | (older.is_subsumed_by(kKind) ? own.bits() : 0);
-  if ((older.bits() & ~covered & kBytes) != 0 || !older.is_subsumed_by(younger.kind())) return QuickPlan::kAsk;
+  if ((older.bits() & ~covered & CellEntry::kMaskBits) != 0 || !older.is_subsumed_by(younger.kind())) {
+    return QuickPlan::kAsk;
+  }
   return first_is_older ? QuickPlan::kFirst : QuickPlan::kSecond;
 }
 

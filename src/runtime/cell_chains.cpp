@@ -6,6 +6,7 @@
 #include "runtime/counters.h"
 #include "runtime/races.h"
 #include "runtime/shadow_memory.h"
+#include "runtime/slots.h"
 
 namespace deadheat::runtime {
 

@@ -16,7 +16,6 @@ enum class Loss : std::uint8_t {
   kReportTooLarge,
   kReportNotSent,
   kFramesLost,
-  kForeignFree,
   kCount,
 };
 
@@ -28,7 +27,6 @@ inline constexpr const char* kLossNames[] = {
     "stacks cut short in reports",
     "findings that could not be sent",
     "calls not in stacks: deeper than 131072",
-    "blocks freed that we did not allocate",
 };
 
 extern std::atomic<std::uint64_t> losses[static_cast<int>(Loss::kCount)];

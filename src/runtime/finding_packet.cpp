@@ -4,6 +4,7 @@
 #include "runtime/counters.h"
 #include "runtime/hand_off.h"
 #include "runtime/heap_table.h"
+#include "runtime/lock_records.h"
 #include "runtime/raw_report.h"
 
 namespace deadheat::runtime {
@@ -13,10 +14,6 @@ constexpr std::uint32_t kMaxThreads = 8;
 constexpr std::uint32_t kMaxLocks = 256;
 constexpr std::uint32_t kMaxCodes = 16 * 1024;
 constexpr std::uint32_t kMaxStack = 2048;
-constexpr std::uint64_t kLockRecordLimit = std::uint64_t{1} << 26;
-
-std::atomic<LockRecord*> lock_records{nullptr};
-std::atomic<std::uint64_t> next_serial{1};
 
 // The parts of a packet while it grows; written out one after another at the end.
 struct Parts {
@@ -74,17 +71,15 @@ raw_report::LockList add_locks(std::uint32_t lock_set) {
   LockInSet set[64];
   const std::uint32_t count = copy_lock_set(lock_set, set, 64);
   raw_report::LockList result{parts.finding.lock_count, 0};
-  const LockRecord* records = lock_records.load(std::memory_order_acquire);
   // The set has its last lock first; reports want the order of acquisition.
   for (std::uint32_t index = count; index-- > 0 && parts.finding.lock_count < kMaxLocks;) {
     raw_report::Lock& lock = parts.locks[parts.finding.lock_count++];
     lock = {};
     lock.serial = set[index].serial;
     lock.mode = raw(set[index].mode);
-    if (records != nullptr && lock.serial < kLockRecordLimit) {
-      lock.address = records[lock.serial].address;
-      lock.created = add_stack(records[lock.serial].created_stack, 0);
-    }
+    const LockRecord record = lock_record(lock.serial);
+    lock.address = record.address;
+    lock.created = add_stack(record.created_stack, 0);
     ++result.count;
   }
   return result;
@@ -172,22 +167,6 @@ void send_finding(ThreadState& self, const RaceSides& sides, std::uint64_t findi
   packet.header.kind = raw_report::PacketKind::kFinding;
   packet.header.size = static_cast<std::uint32_t>(end - reinterpret_cast<char*>(&packet));
   if (send_packet(&packet.header) == HandOff::kFailed) count_loss(Loss::kReportNotSent);
-}
-
-std::uint64_t add_lock_record(Address address, std::uint32_t created_stack) {
-  LockRecord* records = lock_records.load(std::memory_order_acquire);
-  if (records == nullptr) {
-    void* fresh = PageSource::reserve(kLockRecordLimit * sizeof(LockRecord));
-    if (fresh != nullptr &&
-        !lock_records.compare_exchange_strong(records, static_cast<LockRecord*>(fresh), std::memory_order_acq_rel)) {
-      raw_munmap(fresh, kLockRecordLimit * sizeof(LockRecord));
-    } else {
-      records = static_cast<LockRecord*>(fresh);
-    }
-  }
-  const std::uint64_t serial = next_serial.fetch_add(1, std::memory_order_relaxed);
-  if (records != nullptr && serial < kLockRecordLimit) records[serial] = LockRecord{address, created_stack, 0};
-  return serial;
 }
 
 }  // namespace deadheat::runtime

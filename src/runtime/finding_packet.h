@@ -31,13 +31,4 @@ struct RaceSides {
 // the lock of the races.
 void send_finding(ThreadState& self, const RaceSides& sides, std::uint64_t finding);
 
-// Serial numbers of locks to where they are; see sync_table.h.
-struct LockRecord {
-  Address address = 0;
-  std::uint32_t created_stack = 0;
-  std::uint32_t reserved = 0;
-};
-// Remembers a new lock and returns its serial number.
-[[nodiscard]] std::uint64_t add_lock_record(Address address, std::uint32_t created_stack);
-
 }  // namespace deadheat::runtime

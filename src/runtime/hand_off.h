@@ -32,11 +32,6 @@ HandOff send_packet(raw_report::PacketHeader* packet);
 // The program wants the number for something else.
 void move_listener();
 
-// Sends the list of modules if it changed since it was last sent.
-void send_modules();
-// Compares the modules that are mapped now with those at the last call and calls
-// visit(begin, end) for each that is gone.
-void forget_unloaded_modules(void (*visit)(std::uint64_t begin, std::uint64_t end));
 void send_hello();
 void send_notice(const char* text);
 

@@ -7,7 +7,6 @@
 #include <atomic>
 
 #include "runtime/counters.h"
-#include "runtime/on_access.h"
 #include "runtime/options.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/system.h"
@@ -48,30 +47,6 @@ void count_allocation(std::size_t size) {
   if (resident_bytes() <= options().memory_limit) return;
   drop_all_shadow();
   count_loss(Loss::kShadowDropped);
-}
-
-void check_mapped_range(ThreadState& self, Address begin, std::size_t size, Address code) {
-  // One page of cells describes 2 KiB of the program.
-  constexpr std::size_t kPiece = kPage / 2;
-  constexpr std::size_t kSmall = 64 * 1024;
-  if (size <= kSmall) return on_range(self, AccessKind::kFree, begin, size, code);
-  const Address end = begin + size;
-  unsigned char resident[256];
-  for (Address at = begin & ~(kPiece - 1); at < end; at += kPiece * sizeof resident) {
-    const std::size_t pages =
-        (end - at + kPiece - 1) / kPiece < sizeof resident ? (end - at + kPiece - 1) / kPiece : sizeof resident;
-    if (raw_call(SYS_mincore, reinterpret_cast<long>(cell_of(at)) & ~static_cast<long>(kPage - 1),
-                 static_cast<long>(pages * kPage), reinterpret_cast<long>(resident)) != 0) {
-      return;
-    }
-    for (std::size_t page = 0; page < pages; ++page) {
-      if ((resident[page] & 1) == 0) continue;
-      const Address piece = at + page * kPiece;
-      const Address first = piece < begin ? begin : piece;
-      const Address last = piece + kPiece > end ? end : piece + kPiece;
-      if (last > first) on_range(self, AccessKind::kFree, first, last - first, code);
-    }
-  }
 }
 
 }  // namespace deadheat::runtime

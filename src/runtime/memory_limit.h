@@ -9,15 +9,8 @@
 
 #include <cstddef>
 
-#include "model/identity.h"
-#include "runtime/thread_state.h"
-
 namespace deadheat::runtime {
 
 void count_allocation(std::size_t size);
-
-// Like a free of the whole range, but only of the parts that have a history:
-// mappings are reserved far larger than they are used.
-void check_mapped_range(ThreadState& self, Address begin, std::size_t size, Address code);
 
 }  // namespace deadheat::runtime

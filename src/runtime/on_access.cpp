@@ -156,8 +156,7 @@ namespace {
 // The same-epoch check of the hooks for the entries of a chain.
 template <AccessKind kKind>
 bool is_in_chain(const ShadowCell& cell, std::uint64_t link, CellEntry own) {
-  constexpr std::uint64_t kBytes = std::uint64_t{0xff} << CellEntry::kMaskShift;
-  const std::uint64_t care = CellEntry::care_bits(kKind, own.bits() & kBytes);
+  const std::uint64_t care = CellEntry::care_bits(kKind, own.bits() & CellEntry::kMaskBits);
   std::uint64_t next = link;
   do {
     const CellBlock* block = block_of(next);
@@ -170,9 +169,34 @@ bool is_in_chain(const ShadowCell& cell, std::uint64_t link, CellEntry own) {
   return false;
 }
 
-// One word of an access whose origin is known, by the current thread; false when
-// the common cases do not settle it. Touches none of the thread's tables, so no
-// scope is needed.
+enum class Settled : std::uint8_t { kNo, kYes, kOtherChanged };
+
+// Does what the plan says with a cell that had these entries. `other` becomes the
+// index of the entry that was not taken.
+[[gnu::always_inline]] inline Settled carry_out(QuickPlan plan, ShadowCell& cell, std::uint64_t first,
+                                                std::uint64_t second, CellEntry own, int& other) {
+  if (plan == QuickPlan::kAsk) return Settled::kNo;
+  const bool takes_second = plan >= QuickPlan::kSecond;
+  const bool is_merged = plan == QuickPlan::kFirstMerged || plan == QuickPlan::kSecondMerged;
+  const std::uint64_t old_value = takes_second ? second : first;
+  const std::uint64_t new_value = is_merged ? merged_quickly(old_value, own) : own.bits();
+  if (new_value == 0 || !replace_entry(cell.entries[takes_second ? 1 : 0], old_value, new_value)) return Settled::kNo;
+  other = takes_second ? 0 : 1;
+  const std::uint64_t now = cell.entries[other].load(std::memory_order_seq_cst);
+  return now == (takes_second ? first : second) ? Settled::kYes : Settled::kOtherChanged;
+}
+
+// A word that nobody else uses. Needs no stack frame, and no scope: it touches none
+// of the thread's tables.
+template <AccessKind kKind>
+[[gnu::always_inline]] inline Settled settle_own(ShadowCell& cell, CellEntry own, int& other) {
+  const std::uint64_t first = cell.entries[0].load(std::memory_order_acquire);
+  const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
+  const QuickPlan plan = plan_among_own<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own);
+  return carry_out(plan, cell, first, second, own, other);
+}
+
+// The other common cases; false when they do not settle it.
 template <AccessKind kKind>
 [[gnu::always_inline]] inline bool settle_quickly(Address word, CellEntry own) {
   ShadowCell& cell = *cell_of(word);
@@ -181,54 +205,11 @@ template <AccessKind kKind>
   if (is_link(second)) return is_in_chain<kKind>(cell, second, own);
   const ThreadView view(*current.state);
   const QuickPlan plan = quick_plan<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own, view);
-  if (plan == QuickPlan::kAsk) [[unlikely]]
-    return false;
-  const bool takes_second = plan >= QuickPlan::kSecond;
-  const bool is_merged = plan == QuickPlan::kFirstMerged || plan == QuickPlan::kSecondMerged;
-  const std::uint64_t old_value = takes_second ? second : first;
-  const std::uint64_t other = takes_second ? first : second;
-  const std::uint64_t new_value = is_merged ? merged_quickly(old_value, own) : own.bits();
-  if (new_value == 0) return false;
-  if (!replace_entry(cell.entries[takes_second ? 1 : 0], old_value, new_value)) [[unlikely]]
-    return false;
-  if (cell.entries[takes_second ? 0 : 1].load(std::memory_order_seq_cst) != other) [[unlikely]]
-    look_at_changed(word, own, takes_second ? 0 : 1);
-  return true;
-}
-
-}  // namespace
-
-namespace {
-
-// The commonest of the common cases by itself, so that it needs no stack frame: the
-// cell has nobody else's entries, and one of the own may go or is free.
-enum class Refreshed : std::uint8_t { kNo, kYes, kOtherChanged };
-
-template <AccessKind kKind>
-[[gnu::always_inline]] inline Refreshed refresh_own(ShadowCell& cell, CellEntry own, int& other) {
-  constexpr std::uint64_t kBytes = std::uint64_t{0xff} << CellEntry::kMaskShift;
-  const auto may_make_room = [&](std::uint64_t entry) {
-    return (entry & ~own.bits() & kBytes) == 0 && CellEntry::from_bits(entry).is_subsumed_by(kKind);
-  };
-  const std::uint64_t first = cell.entries[0].load(std::memory_order_acquire);
-  const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
-  if (((first ^ own.bits()) >> 51) != 0) return Refreshed::kNo;
-  if (second != 0 && ((second ^ own.bits()) >> 51) != 0) return Refreshed::kNo;
-  if (((first ^ own.bits()) & ~kBytes) <= CellEntry::kMaxOrigin) {
-    const std::uint64_t together = merged_quickly(first, own);
-    if (together == 0 || !replace_entry(cell.entries[0], first, together)) return Refreshed::kNo;
-    other = 1;
-    return cell.entries[1].load(std::memory_order_seq_cst) == second ? Refreshed::kYes : Refreshed::kOtherChanged;
-  }
-  if (may_make_room(first)) {
-    if (!replace_entry(cell.entries[0], first, own.bits())) return Refreshed::kNo;
-    other = 1;
-    return cell.entries[1].load(std::memory_order_seq_cst) == second ? Refreshed::kYes : Refreshed::kOtherChanged;
-  }
-  if (second != 0 && !may_make_room(second)) return Refreshed::kNo;
-  if (!replace_entry(cell.entries[1], second, own.bits())) return Refreshed::kNo;
-  other = 0;
-  return cell.entries[0].load(std::memory_order_seq_cst) == first ? Refreshed::kYes : Refreshed::kOtherChanged;
+  int other = 0;
+  const Settled settled = carry_out(plan, cell, first, second, own, other);
+  if (settled == Settled::kOtherChanged) [[unlikely]]
+    look_at_changed(word, own, other);
+  return settled != Settled::kNo;
 }
 
 template <AccessKind kKind>
@@ -237,7 +218,6 @@ void check_words(ThreadState& self, Address begin, Address end, Address code, Ac
   access.epoch = short_epoch(self.clock.epoch());
   access.kind = kKind;
   const std::uint64_t epoch_bits = std::uint64_t{access.epoch.bits()} << CellEntry::kEpochShift;
-  CellEntry own;
   for (Address word = begin & ~Address{7}; word < end; word += 8) {
     access.mask = bytes_in_word(word, begin, end);
     ShadowCell& cell = *cell_of(word);
@@ -246,11 +226,11 @@ void check_words(ThreadState& self, Address begin, Address end, Address code, Ac
     const std::uint64_t first = cell.entries[0].load(std::memory_order_relaxed);
     if (kKind != AccessKind::kFree && ((first ^ (epoch_bits | mask_bits)) & care) == 0) continue;
     if (access.origin == OriginId::kUnknown) access.origin = origin_of(self, code_and_shape(code, shape));
-    own = access.entry();
+    const CellEntry own = access.entry();
     int other = 0;
-    const Refreshed refreshed = refresh_own<kKind>(cell, own, other);
-    if (refreshed == Refreshed::kYes) continue;
-    if (refreshed == Refreshed::kOtherChanged) {
+    const Settled settled = settle_own<kKind>(cell, own, other);
+    if (settled == Settled::kYes) continue;
+    if (settled == Settled::kOtherChanged) {
       look_at_changed(word, own, other);
       continue;
     }
@@ -304,17 +284,17 @@ void check_first(Address address, Address code) {
       current.epoch_bits | bytes | CellEntry(ShortEpoch{}, 0, kKind, OriginId::kUnknown).bits() | raw(origin));
   ShadowCell* cell = cell_of(address);
   int other = 0;
-  const Refreshed first = refresh_own<kKind>(cell[0], own, other);
+  const Settled first = settle_own<kKind>(cell[0], own, other);
   if constexpr (kSize > 8) {
-    if (first == Refreshed::kOtherChanged) look_at_changed(address, own, other);
-    const Refreshed second = first == Refreshed::kNo ? first : refresh_own<kKind>(cell[1], own, other);
-    if (second == Refreshed::kYes) [[likely]]
+    if (first == Settled::kOtherChanged) look_at_changed(address, own, other);
+    const Settled second = first == Settled::kNo ? first : settle_own<kKind>(cell[1], own, other);
+    if (second == Settled::kYes) [[likely]]
       return;
-    if (second == Refreshed::kOtherChanged) return look_at_changed(address + 8, own, other);
+    if (second == Settled::kOtherChanged) return look_at_changed(address + 8, own, other);
   } else {
-    if (first == Refreshed::kYes) [[likely]]
+    if (first == Settled::kYes) [[likely]]
       return;
-    if (first == Refreshed::kOtherChanged) return look_at_changed(address & ~Address{7}, own, other);
+    if (first == Settled::kOtherChanged) return look_at_changed(address & ~Address{7}, own, other);
   }
   check_second<kKind, kSize>(address, code, own);
 }

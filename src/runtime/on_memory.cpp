@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/on_memory.h"
 
+#include <sys/syscall.h>
+
 #include "runtime/counters.h"
 #include "runtime/hand_off.h"
 #include "runtime/memory_limit.h"
+#include "runtime/modules.h"
 #include "runtime/on_access.h"
 #include "runtime/races.h"
 #include "runtime/record.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/start.h"
 #include "runtime/sync_table.h"
+#include "runtime/system.h"
 #include "runtime/thread_registry.h"
 
 namespace deadheat::runtime {
@@ -20,6 +24,33 @@ bool is_off() { return detection_is_off.load(std::memory_order_relaxed); }
 void forget(ThreadState& self, Address begin, std::size_t size, Address code) {
   const RecordedStep step(self, events::on_range(EventKind::kAlloc, self.clock.id(), begin, size), code);
   clear_shadow(begin, size);
+}
+
+// Like a free of the whole range, but only of the parts that have a history:
+// mappings are reserved far larger than they are used.
+void check_mapped_range(ThreadState& self, Address begin, std::size_t size, Address code) {
+  // One page of cells describes 2 KiB of the program.
+  constexpr std::size_t kPage = 4096;
+  constexpr std::size_t kPiece = kPage / 2;
+  constexpr std::size_t kSmall = 64 * 1024;
+  if (size <= kSmall) return on_range(self, AccessKind::kFree, begin, size, code);
+  const Address end = begin + size;
+  unsigned char resident[256];
+  for (Address at = begin & ~(kPiece - 1); at < end; at += kPiece * sizeof resident) {
+    const std::size_t pages =
+        (end - at + kPiece - 1) / kPiece < sizeof resident ? (end - at + kPiece - 1) / kPiece : sizeof resident;
+    if (raw_call(SYS_mincore, reinterpret_cast<long>(cell_of(at)) & ~static_cast<long>(kPage - 1),
+                 static_cast<long>(pages * kPage), reinterpret_cast<long>(resident)) != 0) {
+      return;
+    }
+    for (std::size_t page = 0; page < pages; ++page) {
+      if ((resident[page] & 1) == 0) continue;
+      const Address piece = at + page * kPiece;
+      const Address first = piece < begin ? begin : piece;
+      const Address last = piece + kPiece > end ? end : piece + kPiece;
+      if (last > first) on_range(self, AccessKind::kFree, first, last - first, code);
+    }
+  }
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include "runtime/on_sync.h"
 
 #include "runtime/access_check.h"
-#include "runtime/finding_packet.h"
+#include "runtime/lock_records.h"
 #include "runtime/races.h"
 #include "runtime/record.h"
 #include "runtime/start.h"

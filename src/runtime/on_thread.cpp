@@ -6,6 +6,7 @@
 #include "runtime/hand_off.h"
 #include "runtime/heap_table.h"
 #include "runtime/intercept/contexts.h"
+#include "runtime/modules.h"
 #include "runtime/on_sync.h"
 #include "runtime/races.h"
 #include "runtime/record.h"

@@ -117,18 +117,6 @@ void for_each_finding(void (*visit)(std::uint64_t finding, std::uint64_t occurre
   races->for_each([&](std::uint64_t, const KnownRace& race) { visit(race.finding, race.occurrences, context); });
 }
 
-Answer ask_for_known_to_all() {
-  static constinit std::atomic<std::uint64_t> asked{0};
-  static constinit std::atomic<std::uint64_t> answer_at{0};
-  const std::uint64_t now = asked.fetch_add(1, std::memory_order_relaxed);
-  if (now < answer_at.load(std::memory_order_relaxed)) return Answer::kNotNow;
-  SpinHolder hold(registry().lock);
-  refresh_known_to_all();
-  const std::uint64_t cost = std::uint64_t{registry().live_count()} * registry().live_count();
-  answer_at.store(now + 32 + cost / 4, std::memory_order_relaxed);
-  return Answer::kNew;
-}
-
 void lock_races() { lock.lock(); }
 void unlock_races() { lock.unlock(); }
 

@@ -27,11 +27,6 @@ void forget_benign_ranges(Address begin, std::uint64_t size);
 // Calls visit(finding, occurrences, context) for each finding.
 void for_each_finding(void (*visit)(std::uint64_t finding, std::uint64_t occurrences, void* context), void* context);
 
-// Asks for a new estimate of what all threads know, unless that was done a moment
-// ago; see slots.h. Called when cells run out of room.
-enum class Answer : std::uint8_t { kNew, kNotNow };
-Answer ask_for_known_to_all();
-
 // fork: the lock of the table of findings.
 void lock_races();
 void unlock_races();

@@ -135,7 +135,7 @@ struct Lock {
   std::uint32_t mode = 0;    // LockMode
   std::uint32_t reserved = 0;
   Stack created;   // where it was initialised, or first used
-  Stack acquired;  // where this holding began
+  Stack acquired;  // where this holding began; the runtime leaves it empty
 };
 static_assert(sizeof(Lock) == 40);
 

@@ -66,6 +66,11 @@ void retire_slot(ThreadSlot slot, Clock last);
 // Works out known_to_all() again.
 void refresh_known_to_all();
 
+// Takes the registry's lock: works out known_to_all() again unless that was done a
+// moment ago. Called when cells run out of room.
+enum class Answer : std::uint8_t { kNew, kNotNow };
+Answer ask_for_known_to_all();
+
 // Honesty counters.
 struct SlotCounters {
   std::uint64_t sweeps = 0;

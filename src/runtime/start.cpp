@@ -6,6 +6,7 @@
 #include "runtime/counters.h"
 #include "runtime/hand_off.h"
 #include "runtime/intercept/preparation.h"
+#include "runtime/modules.h"
 #include "runtime/options.h"
 #include "runtime/origins.h"
 #include "runtime/program_hooks.h"
@@ -82,7 +83,7 @@ void ensure_started() {
   Stage seen = stage.load(std::memory_order_acquire);  // pairs with the store below
   if (seen == Stage::kStarted) [[likely]]
     return;
-  if (seen == Stage::kNotStarted && stage.compare_exchange_strong(seen, Stage::kStarting)) {
+  if (seen == Stage::kNotStarted && stage.compare_exchange_strong(seen, Stage::kStarting, std::memory_order_acq_rel)) {
     start();
     stage.store(Stage::kStarted, std::memory_order_release);
     // Without detection the interceptors stay what they are before the start.

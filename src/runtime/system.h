@@ -24,6 +24,13 @@ void say(const char* text, const char* more);
 // The last resort: says it and ends the process with status 1.
 [[noreturn]] void die(const char* text);
 
+// strlen(3) is intercepted.
+[[nodiscard]] inline std::uint32_t length_of(const char* text) {
+  std::uint32_t length = 0;
+  while (text[length] != 0) ++length;
+  return length;
+}
+
 // The lines of /proc/self/maps: calls visit(line, context) for each mapping,
 // lowest first, until it returns false. Returns false when it cannot be read.
 struct Mapping {

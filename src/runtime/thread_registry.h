@@ -40,7 +40,6 @@ struct HeldLockState {
   LockMode mode = LockMode::kExclusive;
   std::uint32_t depth = 1;
   std::uint32_t created_stack = 0;
-  std::uint32_t acquired_stack = 0;
   // Number of the set of locks up to here, 0 as long as nobody asked.
   std::uint32_t lock_set = 0;
 };
@@ -62,7 +61,6 @@ struct ThreadState {
 
   Frame* frames = nullptr;
   Frame* saved_top = nullptr;  // while another fiber runs
-  std::uint64_t lost_calls = 0;
 
   GrowableArray<HeldLockState, PageSource> held;
   IgnoreState ignore;

@@ -30,7 +30,6 @@ std::atomic<std::uint64_t> losses[static_cast<int>(Loss::kCount)];
 void report_race(ThreadState& /*self*/, CellEntry /*earlier*/, const CellAccess& /*access*/, Address word) {
   if (WatchedWords* words = watched.load()) words->count(word);
 }
-Answer ask_for_known_to_all() { return Answer::kNotNow; }
 void ensure_started() {}
 bool takes_slow_path(const ThreadState& /*thread*/) { return false; }
 void watch_end_of_thread() {}

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a function of libc is intercepted.
+// What all entry points share: how the real function behind an intercepted one is
+// found, and whether the thread is to be observed.
 //
-//   DEADHEAT_INTERCEPT(int, pthread_mutex_lock, pthread_mutex_t* mutex) {
-//     DEADHEAT_REAL(pthread_mutex_lock);
-//     const int result = real(mutex);
-//     if (is_observing() && result == 0) on_lock_acquired(self(), address_of(mutex), ..., DEADHEAT_CALLER);
-//     return result;
-//   }
-//
-// The definition has default visibility and the function's own name, so the
-// dynamic linker prefers it to libc's, in all four forms the runtime is linked
-// (DT_NEEDED, LD_PRELOAD, static, bitcode). The real function is looked up once,
-// by dlsym(RTLD_NEXT); until the runtime is ready, and inside the runtime,
-// interceptors do nothing but call it.
+// An entry point has default visibility and the function's own name, so the
+// dynamic linker prefers it to libc's, however the runtime is linked (DT_NEEDED,
+// LD_PRELOAD, static). Functions that only our runtime has (annotations, hooks)
+// are defined by DEADHEAT_INTERCEPT; functions that libc has as well by
+// DEADHEAT_REPLACE (replace.h), because libc's headers stand in the way. The real
+// function is looked up once, by dlsym(RTLD_NEXT); until the runtime is ready, and
+// inside the runtime, interceptors do nothing but call it.
 #pragma once
 
 #include <atomic>
@@ -57,10 +53,5 @@ class RealFunction {
 }  // namespace deadheat::runtime
 
 #define DEADHEAT_INTERCEPT(result, name, ...) extern "C" __attribute__((visibility("default"))) result name(__VA_ARGS__)
-
-// Declares `real`, a pointer to the intercepted function's original.
-#define DEADHEAT_REAL(name)                                                         \
-  static constinit ::deadheat::runtime::RealFunction<decltype(::name)> real_##name; \
-  auto* const real = real_##name.get(#name)
 
 #define DEADHEAT_CALLER (reinterpret_cast<::deadheat::Address>(__builtin_return_address(0)))
