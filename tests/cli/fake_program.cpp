@@ -19,7 +19,7 @@
 // By this `deadheat run` knows a program that reports.
 extern "C" __attribute__((used, visibility("default"))) const int __deadheat_runtime_version = 1;
 
-int fake_counter;
+DEADHEAT_PLAIN_GLOBAL int fake_counter;
 
 namespace {
 

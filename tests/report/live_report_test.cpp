@@ -6,7 +6,7 @@
 #include "report/live_fixture.h"
 #include "support/own_modules.h"
 
-int live_report_test_counter;
+DEADHEAT_PLAIN_GLOBAL int live_report_test_counter;
 
 namespace deadheat {
 namespace {

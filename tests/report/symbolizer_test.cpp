@@ -11,7 +11,7 @@
 #include "support/own_modules.h"
 #include "support/temp_path.h"
 
-int symbolizer_test_global[3];
+DEADHEAT_PLAIN_GLOBAL int symbolizer_test_global[3];
 
 namespace deadheat {
 namespace {
@@ -29,6 +29,7 @@ struct Subject {
     Called called;
     called.code = code_here();
     called.line = __LINE__ - 1;
+    keep_frame();
     return called;
   }
 };
@@ -36,6 +37,7 @@ struct Subject {
 __attribute__((always_inline)) inline void inlined(Called& called) {
   called.code = code_here();
   called.line = __LINE__ - 1;
+  keep_frame();
 }
 
 __attribute__((noinline)) Called outer(std::uint32_t& line) {
@@ -97,6 +99,7 @@ TEST(SymbolizerTest, LambdaIsNamedWithTheFunctionAroundIt) {
     Called called;
     called.code = code_here();
     called.line = __LINE__ - 1;
+    keep_frame();
     return called;
   };
   const std::string function = frames_at(lambda().code).back().function;

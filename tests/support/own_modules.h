@@ -43,6 +43,17 @@ namespace deadheat {
   return all;
 }
 
+// After code_here() in a function whose frame must exist: no tail call.
+inline void keep_frame() { asm volatile(""); }
+
+// A global as the program wrote it: AddressSanitizer would give its symbol the
+// size of its red zone as well.
+#if defined(__clang__)
+#define DEADHEAT_PLAIN_GLOBAL __attribute__((no_sanitize("address")))
+#else
+#define DEADHEAT_PLAIN_GLOBAL
+#endif
+
 // The return address of the call, as the runtime's hooks see it.
 [[nodiscard]] __attribute__((noinline)) inline std::uint64_t code_here() {
   return reinterpret_cast<std::uint64_t>(__builtin_return_address(0));
