@@ -158,9 +158,10 @@ template <AccessKind kKind>
 // The commonest: the cell has nobody else's entries.
 template <AccessKind kKind>
 [[nodiscard, gnu::always_inline]] constexpr QuickPlan plan_among_own(CellEntry first, CellEntry second, CellEntry own) {
+  if ((first.bits() | second.bits()) == 0) return QuickPlan::kFirst;
   if (!first.has_slot_of(own) || !(second.is_empty() || second.has_slot_of(own))) return QuickPlan::kAsk;
-  if (rules::merges(first, own)) return QuickPlan::kFirstMerged;
   if (rules::may_make_room<kKind>(first, own)) return QuickPlan::kFirst;
+  if (rules::merges(first, own)) return QuickPlan::kFirstMerged;
   return second.is_empty() || rules::may_make_room<kKind>(second, own) ? QuickPlan::kSecond : QuickPlan::kAsk;
 }
 

@@ -27,31 +27,40 @@ namespace {
 
 using enum AccessKind;
 
-template <AccessKind kKind, std::size_t kSize>
-[[gnu::always_inline]] inline bool is_settled(Address address) {
-  static_assert(kSize <= 8);
-  if (kSize > 1 && (address & (kSize - 1)) != 0) [[unlikely]]
-    return false;
-  constexpr std::uint64_t kBytes = (std::uint64_t{1} << kSize) - 1;
-  const std::uint64_t mask_bits =
-      kSize == 8 ? kBytes << CellEntry::kMaskShift : (kBytes << CellEntry::kMaskShift) << (address & 7);
+// These bytes of the cell's word.
+template <AccessKind kKind>
+[[gnu::always_inline]] inline bool is_settled(const ShadowCell& cell, std::uint64_t mask) {
+  const std::uint64_t mask_bits = mask << CellEntry::kMaskShift;
   const std::uint64_t wanted = current.epoch_bits | mask_bits;
   const std::uint64_t care = CellEntry::care_bits(kKind, mask_bits);
-  const ShadowCell* cell = cell_of(address);
-  if (((cell->entries[0].load(std::memory_order_relaxed) ^ wanted) & care) == 0) return true;
-  return ((cell->entries[1].load(std::memory_order_relaxed) ^ wanted) & care) == 0;
+  if (((cell.entries[0].load(std::memory_order_relaxed) ^ wanted) & care) == 0) return true;
+  return ((cell.entries[1].load(std::memory_order_relaxed) ^ wanted) & care) == 0;
 }
 
 template <AccessKind kKind, std::size_t kSize>
 [[gnu::always_inline]] inline void access(const void* pointer, Address code, std::uint8_t flags = 0) {
+  static_assert(kSize <= 8);
   const auto address = reinterpret_cast<Address>(pointer);
-  if constexpr (kSize == 16) {
-    if (is_settled<kKind, 8>(address) && is_settled<kKind, 8>(address + 8)) return;
-  } else {
-    if (is_settled<kKind, kSize>(address)) [[likely]]
-      return;
-  }
+  const bool is_aligned = kSize == 1 || (address & (kSize - 1)) == 0;
+  constexpr std::uint64_t kBytes = (std::uint64_t{1} << kSize) - 1;
+  if (is_aligned && is_settled<kKind>(*cell_of(address), kSize == 8 ? kBytes : kBytes << (address & 7))) [[likely]]
+    return;
   if (flags == 0) return check_first<kKind, kSize>(address, code);
+  check_access(kKind, address, kSize, code, flags);
+}
+
+// At any address, and any size: the bytes of up to three words.
+template <AccessKind kKind, std::size_t kSize>
+[[gnu::always_inline]] inline void access_across(const void* pointer, Address code, std::uint8_t flags = 0) {
+  const auto address = reinterpret_cast<Address>(pointer);
+  const ShadowCell* cell = cell_of(address);
+  const std::uint64_t mask = ((std::uint64_t{1} << kSize) - 1) << (address & 7);
+  bool settled = is_settled<kKind>(cell[0], mask & 0xff);
+  if (settled && mask > 0xff) settled = is_settled<kKind>(cell[1], mask >> 8 & 0xff);
+  if (kSize > 8 && settled && mask > 0xffff) settled = is_settled<kKind>(cell[2], mask >> 16);
+  if (settled) [[likely]]
+    return;
+  if (flags == 0) return check_across<kKind, kSize>(address, code);
   check_access(kKind, address, kSize, code, flags);
 }
 
@@ -90,7 +99,7 @@ HOOK void __tsan_func_exit() {
   --current.top;
 }
 
-#define ACCESS_HOOKS(size)                                                                                             \
+#define ACCESS_HOOKS(size, access)                                                                                     \
   HOOK void __tsan_read##size(void* at) { access<kRead, size>(at, CALLER); }                                           \
   HOOK void __tsan_write##size(void* at) { access<kWrite, size>(at, CALLER); }                                         \
   HOOK void __tsan_read_write##size(void* at) { access<kWrite, size>(at, CALLER); }                                    \
@@ -99,13 +108,13 @@ HOOK void __tsan_func_exit() {
   HOOK void __tsan_read##size##_pc(void* at, void* code) { access<kRead, size>(at, reinterpret_cast<Address>(code)); } \
   HOOK void __tsan_write##size##_pc(void* at, void* code) { access<kWrite, size>(at, reinterpret_cast<Address>(code)); }
 
-ACCESS_HOOKS(1)
-ACCESS_HOOKS(2)
-ACCESS_HOOKS(4)
-ACCESS_HOOKS(8)
-ACCESS_HOOKS(16)
+ACCESS_HOOKS(1, access)
+ACCESS_HOOKS(2, access)
+ACCESS_HOOKS(4, access)
+ACCESS_HOOKS(8, access)
+ACCESS_HOOKS(16, access_across)
 
-#define UNALIGNED_HOOKS(size)                                                                 \
+#define UNALIGNED_HOOKS(size, access)                                                         \
   HOOK void __tsan_unaligned_read##size(const void* at) { access<kRead, size>(at, CALLER); }  \
   HOOK void __tsan_unaligned_write##size(void* at) { access<kWrite, size>(at, CALLER); }      \
   HOOK void __tsan_unaligned_read_write##size(void* at) { access<kWrite, size>(at, CALLER); } \
@@ -116,11 +125,11 @@ ACCESS_HOOKS(16)
     access<kWrite, size>(at, CALLER, raw_report::kAccessVolatile);                            \
   }
 
-UNALIGNED_HOOKS(1)
-UNALIGNED_HOOKS(2)
-UNALIGNED_HOOKS(4)
-UNALIGNED_HOOKS(8)
-UNALIGNED_HOOKS(16)
+UNALIGNED_HOOKS(1, access)
+UNALIGNED_HOOKS(2, access_across)
+UNALIGNED_HOOKS(4, access_across)
+UNALIGNED_HOOKS(8, access_across)
+UNALIGNED_HOOKS(16, access_across)
 
 HOOK void __tsan_vptr_read(void** at) { access<kRead, 8>(at, CALLER, raw_report::kAccessVptr); }
 

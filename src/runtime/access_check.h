@@ -31,6 +31,9 @@ void check_access(AccessKind kind, Address address, std::size_t size, Address co
 // nothing wrong, room in the cell.
 template <AccessKind kKind, std::size_t kSize>
 void check_first(Address address, Address code);
+// The same for 16 bytes, and for an access at any address.
+template <AccessKind kKind, std::size_t kSize>
+void check_across(Address address, Address code);
 
 // The access half of an atomic operation; the caller records the event. Inside a
 // RuntimeScope.

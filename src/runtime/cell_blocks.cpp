@@ -10,6 +10,8 @@ namespace {
 constexpr std::uint32_t kCapacity = 1U << 30;
 constexpr int kNumberBits = 30;
 constexpr std::uint32_t kReclaimAt = 64;
+constexpr std::uint32_t kSpareBlocks = 128;  // per thread
+constexpr std::uint32_t kGenerationsAtOnce = 256;
 
 std::atomic<CellBlock*> blocks{nullptr};
 std::atomic<std::uint32_t> next_block{1};
@@ -55,6 +57,22 @@ void push_free(std::uint32_t number) {
   in_use.fetch_sub(1, std::memory_order_relaxed);
 }
 
+// 0 if there is none.
+std::uint32_t take_block(ThreadState& self, CellBlock* begin) {
+  if (!self.spare_blocks.empty()) {
+    const std::uint32_t number = self.spare_blocks[self.spare_blocks.size() - 1];
+    self.spare_blocks.resize(self.spare_blocks.size() - 1);
+    return number;
+  }
+  std::uint32_t number = pop_free(begin);
+  if (number == 0) {
+    number = next_block.fetch_add(1, std::memory_order_relaxed);
+    if (number >= kCapacity) return 0;
+  }
+  in_use.fetch_add(1, std::memory_order_relaxed);
+  return number;
+}
+
 // Nobody else is changing a block at this moment, so nobody can be changing one
 // that was unlinked before.
 bool all_are_done(const ThreadState& self) {
@@ -68,7 +86,13 @@ void reclaim(ThreadState& self) {
   RuntimeScope scope;
   SpinHolder hold(registry().lock);
   if (!all_are_done(self)) return;
-  for (const std::uint32_t number : self.unlinked_blocks) push_free(number);
+  for (const std::uint32_t number : self.unlinked_blocks) {
+    if (self.spare_blocks.size() < kSpareBlocks) {
+      self.spare_blocks.push_back(number);
+    } else {
+      push_free(number);
+    }
+  }
   self.unlinked_blocks.clear();
   for (const std::uint32_t number : registry().orphaned_blocks) push_free(number);
   registry().orphaned_blocks.clear();
@@ -78,27 +102,25 @@ void reclaim(ThreadState& self) {
 
 CellBlock* block_of(std::uint64_t link) { return blocks.load(std::memory_order_relaxed) + number_of(link); }
 
-std::uint64_t make_block(std::uint64_t first, std::uint64_t second) {
+std::uint64_t make_block(ThreadState& self, std::uint64_t first, std::uint64_t second) {
   CellBlock* begin = all_blocks();
   if (begin == nullptr) return 0;
-  std::uint32_t number = pop_free(begin);
-  if (number == 0) {
-    number = next_block.fetch_add(1, std::memory_order_relaxed);
-    if (number >= kCapacity) return 0;
-  }
-  in_use.fetch_add(1, std::memory_order_relaxed);
+  const std::uint32_t number = take_block(self, begin);
+  if (number == 0) return 0;
   CellBlock& block = begin[number];
   block.entries[0].store(first, std::memory_order_relaxed);
   block.entries[1].store(second, std::memory_order_relaxed);
   for (int index = 2; index < CellBlock::kEntries; ++index) block.entries[index].store(0, std::memory_order_relaxed);
-  const std::uint64_t count = generation.fetch_add(1, std::memory_order_relaxed) & ((1U << 21) - 1);
+  if (self.generation % kGenerationsAtOnce == 0) {
+    self.generation = generation.fetch_add(kGenerationsAtOnce, std::memory_order_relaxed);
+  }
+  const std::uint64_t count = self.generation++ & ((1U << 21) - 1);
   return kLinkMark | (count << kNumberBits) | number;
 }
 
 void discard_block(std::uint64_t link) { push_free(number_of(link)); }
 
-void release_chain(std::uint64_t link) {
-  ThreadState& self = runtime::self();
+void release_chain(ThreadState& self, std::uint64_t link) {
   while (is_link(link)) {
     const std::uint64_t next = block_of(link)->entries[CellBlock::kEntries - 1].load(std::memory_order_acquire);
     self.unlinked_blocks.push_back(number_of(link));

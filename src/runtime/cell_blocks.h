@@ -3,7 +3,7 @@
 //
 // A word that many threads read, or whose bytes are used separately by several,
 // has more entries than fit in its cell. Then the cell's second entry becomes a
-// link to a block of eight entries, the last of which may again become a link.
+// link to a block of four entries, the last of which may again become a link.
 // Growing never copies a block that others may be changing: the new block gets
 // the entry that the link displaces and the new one, and the compare-and-swap
 // that installs the link publishes both.
@@ -23,8 +23,8 @@
 
 namespace deadheat::runtime {
 
-struct alignas(64) CellBlock {
-  static constexpr int kEntries = 8;
+struct alignas(32) CellBlock {
+  static constexpr int kEntries = 4;
   std::atomic<std::uint64_t> entries[kEntries];
 };
 
@@ -35,14 +35,18 @@ inline constexpr std::uint64_t kLinkMark = std::uint64_t{0x1fff} << 51;
 
 [[nodiscard]] CellBlock* block_of(std::uint64_t link);
 
-// A block with these two entries, and the link to it; 0 if there is no memory.
-[[nodiscard]] std::uint64_t make_block(std::uint64_t first, std::uint64_t second);
+struct ThreadState;
+
+// A block with these two entries, and the link to it; 0 if there is no memory. Each
+// thread keeps a few blocks that it gave up for its next ones.
+[[nodiscard]] std::uint64_t make_block(ThreadState& self, std::uint64_t first, std::uint64_t second);
 // A block that was never linked.
 void discard_block(std::uint64_t link);
 // The chain was unlinked; its blocks are reused when nobody can be changing them.
-void release_chain(std::uint64_t link);
+// Takes the registry's lock now and then.
+void release_chain(ThreadState& self, std::uint64_t link);
 
-// Blocks in use, for the counters.
+// Blocks in use or kept by threads, for the counters.
 [[nodiscard]] std::uint64_t blocks_in_use();
 
 }  // namespace deadheat::runtime

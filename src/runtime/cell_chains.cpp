@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cell_chains.h"
 
-#include "core/cell_rules.h"
+#include <span>
+
+#include "core/chain_rules.h"
 #include "runtime/cell_blocks.h"
 #include "runtime/counters.h"
 #include "runtime/races.h"
@@ -11,6 +13,10 @@
 namespace deadheat::runtime {
 
 void CaughtRaces::add(CellEntry entry) {
+  // While an entry moves to another place it is in both.
+  for (int index = 0; index < count; ++index) {
+    if (entries[index] == entry) return;
+  }
   if (count < kLimit) {
     entries[count++] = entry;
   } else {
@@ -51,87 +57,71 @@ void catch_races_in_chain(std::uint64_t link, const CellAccess& access, const Th
   });
 }
 
-// What a walk over a chain found.
-struct ChainSurvey {
-  bool is_same_epoch = false;
-  bool merges = false;
-  CellEntry cover;           // the thread's own youngest entry
-  std::uint32_t needed = 0;  // entries that must stay as they are
-  CellEntry last_needed;
-  std::atomic<std::uint64_t>* place = nullptr;  // where the access can go
-  CellEntry old_value;
-  CellEntry new_value;
-  std::atomic<std::uint64_t>* last = nullptr;  // the last entry of the last block
+// The thread is changing blocks, or moving entries from one place to another. A
+// block is not reused, and a slot not recycled, before it is done.
+class BlockUse {
+ public:
+  explicit BlockUse(ThreadState& self) : self_(self) { self_.uses_block.store(true, std::memory_order_seq_cst); }
+  ~BlockUse() { self_.uses_block.store(false, std::memory_order_release); }
+  BlockUse(const BlockUse&) = delete;
+  BlockUse& operator=(const BlockUse&) = delete;
+
+ private:
+  ThreadState& self_;
 };
 
-// The youngest of the own slot, of those the one for most bytes. What it covers may
-// go: without this, a word that is written in parts keeps an entry per epoch.
-void find_cover(CellEntry entry, const CellAccess& access, ChainSurvey& survey) {
-  if (entry.is_empty() || entry.slot() != access.epoch.slot()) return;
-  const bool is_younger = entry.epoch().clock() > survey.cover.epoch().clock();
-  const bool is_wider = entry.epoch() == survey.cover.epoch() && (survey.cover.mask() & ~entry.mask()) == 0;
-  if (survey.cover.is_empty() || is_younger || is_wider) survey.cover = entry;
-}
+// The entries of a cell and its chain, and where they are. The first is the cell's.
+struct Gathered {
+  static constexpr int kMost = 32;
+  CellEntry entries[kMost];
+  std::atomic<std::uint64_t>* places[kMost];
+  int count = 0;
+  bool is_complete = true;
+  std::atomic<std::uint64_t>* last = nullptr;  // the last entry of the last block
 
-bool may_leave(CellEntry entry, const CellAccess& access, const ThreadView& view, const ChainSurvey& survey) {
-  if (may_go(entry, access, view)) return true;
-  return !survey.cover.is_empty() && entry != survey.cover && is_covered(entry, survey.cover, access, view);
-}
-
-void survey_entry(std::atomic<std::uint64_t>& place, CellEntry entry, const CellAccess& access, const ThreadView& view,
-                  ChainSurvey& survey) {
-  if (entry.is_empty()) {
-    if (survey.place == nullptr) {
-      survey.place = &place;
-      survey.old_value = entry;
-      survey.new_value = access.entry();
-    }
-    return;
+  Gathered(ShadowCell& cell, std::uint64_t link) {
+    add(cell.entries[0], CellEntry::from_bits(cell.entries[0].load(std::memory_order_seq_cst)));
+    for_each_in_chain(link, [&](std::atomic<std::uint64_t>& place, CellEntry entry) {
+      add(place, entry);
+      return true;
+    });
   }
-  if (is_same_epoch(entry, access)) survey.is_same_epoch = true;
-  if (!survey.merges && can_merge(entry, access)) {
-    const CellEntry together = merged(entry, access, view);
-    if (!together.is_empty()) {
-      survey.merges = true;
-      survey.place = &place;
-      survey.old_value = entry;
-      survey.new_value = together;
+  void add(std::atomic<std::uint64_t>& place, CellEntry entry) {
+    last = &place;
+    if (count == kMost) {
+      is_complete = false;
       return;
     }
+    entries[count] = entry;
+    places[count++] = &place;
   }
-  if (!may_leave(entry, access, view, survey)) {
-    ++survey.needed;
-    survey.last_needed = entry;
-  } else if (survey.place == nullptr) {
-    survey.place = &place;
-    survey.old_value = entry;
-    survey.new_value = access.entry();
+  [[nodiscard]] std::span<const CellEntry> all() const { return {entries, static_cast<std::size_t>(count)}; }
+  [[nodiscard]] bool has(CellEntry entry) const {
+    for (const CellEntry known : all()) {
+      if (known == entry) return true;
+    }
+    return false;
   }
-}
+};
 
 // Puts somebody else's entry back into a cell from which it was unlinked.
 void insert_again(ThreadState& self, ShadowCell& cell, std::uint64_t entry) {
   for (;;) {
-    std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
+    std::uint64_t second = cell.entries[1].load(std::memory_order_seq_cst);
     if (!is_link(second)) {
-      const std::uint64_t link = make_block(second, entry);
+      const std::uint64_t link = make_block(self, second, entry);
       if (link == 0) return count_loss(Loss::kNoCellBlock);
       if (cell.entries[1].compare_exchange_strong(second, link, std::memory_order_seq_cst)) return;
       discard_block(link);
       continue;
     }
     bool is_in = false;
-    self.uses_block.store(true, std::memory_order_seq_cst);
-    if (cell.entries[1].load(std::memory_order_seq_cst) == second) {
-      for_each_in_chain(second, [&](std::atomic<std::uint64_t>& place, CellEntry old) {
-        std::uint64_t expected = 0;
-        is_in = old.is_empty() && place.compare_exchange_strong(expected, entry, std::memory_order_seq_cst);
-        return !is_in;
-      });
-      is_in = is_in && cell.entries[1].load(std::memory_order_seq_cst) == second;
-    }
-    self.uses_block.store(false, std::memory_order_release);
-    if (is_in) return;
+    for_each_in_chain(second, [&](std::atomic<std::uint64_t>& place, CellEntry old) {
+      std::uint64_t expected = 0;
+      is_in = old.is_empty() && place.compare_exchange_strong(expected, entry, std::memory_order_seq_cst);
+      return !is_in;
+    });
+    if (is_in && cell.entries[1].load(std::memory_order_seq_cst) == second) return;
   }
 }
 
@@ -139,52 +129,109 @@ void insert_again(ThreadState& self, ShadowCell& cell, std::uint64_t entry) {
 // The own entry is published and the chain unlinked; then the chain is looked at
 // once more. An entry that came in meanwhile is seen there, checked and put back;
 // one that comes later finds the link gone and tries again.
-Outcome collapse_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, CellEntry first, bool first_stays,
-                       const ChainSurvey& survey, const CellAccess& access, Address word) {
+Outcome shrink(ThreadState& self, ShadowCell& cell, std::uint64_t link, const Gathered& seen, const ChainPlan& plan,
+               const CellAccess& access, CaughtRaces& caught, bool& unlinked) {
   const ThreadView view(self);
-  const CellEntry own = survey.merges ? survey.new_value : access.entry();
-  CaughtRaces caught;
+  const CellEntry first = seen.entries[0];
+  const bool first_stays = !first.is_empty() && first == plan.stays;
   if (!first_stays) {
+    if (!replace_entry(cell.entries[0], first.bits(), plan.value.bits())) return Outcome::kAgain;
     if (is_race(first, access, view)) caught.add(first);
-    if (!replace_entry(cell.entries[0], first.bits(), own.bits())) return Outcome::kAgain;
   }
-  const std::uint64_t in_second = first_stays ? own.bits() : (survey.needed != 0 ? survey.last_needed.bits() : 0);
   std::uint64_t expected = link;
-  if (!cell.entries[1].compare_exchange_strong(expected, in_second, std::memory_order_seq_cst)) {
+  const CellEntry in_second = first_stays ? plan.value : plan.stays;
+  if (!cell.entries[1].compare_exchange_strong(expected, in_second.bits(), std::memory_order_seq_cst)) {
     if (first_stays) return Outcome::kAgain;
     look_at_other(cell.entries[1], access, view, caught);
-    caught.report(self, access, word);
     return Outcome::kDone;
   }
-  if (first_stays) look_at_other(cell.entries[0], access, view, caught);
-  catch_races_in_chain(link, access, view, caught);
+  unlinked = true;
+  if (first_stays) {
+    look_at_other(cell.entries[0], access, view, caught);
+    if (cell.entries[0].load(std::memory_order_seq_cst) != first.bits()) insert_again(self, cell, first.bits());
+  }
   for_each_in_chain(link, [&](const std::atomic<std::uint64_t>&, CellEntry entry) {
-    const bool is_expected = entry.is_empty() || entry.bits() == in_second || entry == survey.old_value ||
-                             may_leave(entry, access, view, survey) || is_same_epoch(entry, access);
-    if (!is_expected) insert_again(self, cell, entry.bits());
+    if (is_race(entry, access, view)) caught.add(entry);
+    if (!entry.is_empty() && !seen.has(entry)) insert_again(self, cell, entry.bits());
     return true;
   });
-  release_chain(link);
-  caught.report(self, access, word);
   return Outcome::kDone;
 }
 
-// Publishes the entry in the chain, or in a new block at its end.
-bool publish_in_chain(const ChainSurvey& survey, const CellAccess& access) {
-  if (survey.place != nullptr) {
-    std::uint64_t expected = survey.old_value.bits();
-    return survey.place->compare_exchange_strong(expected, survey.new_value.bits(), std::memory_order_seq_cst);
+// Puts the own entry where the hooks look first. The one that was there has moved to
+// the chain; if that is unlinked meanwhile, who unlinks it may not have noticed.
+bool take_first_place(ThreadState& self, ShadowCell& cell, std::uint64_t link, CellEntry moved, CellEntry own) {
+  if (!replace_entry(cell.entries[0], moved.bits(), own.bits())) return false;
+  if (!moved.is_empty() && cell.entries[1].load(std::memory_order_seq_cst) != link) {
+    insert_again(self, cell, moved.bits());
   }
-  std::uint64_t displaced = survey.last->load(std::memory_order_relaxed);
+  return true;
+}
+
+// The own entry goes where the plan says, or where the hooks look first: then the
+// entry that was there makes way to the plan's place.
+bool place_entry(ThreadState& self, ShadowCell& cell, std::uint64_t link, const Gathered& seen, const ChainPlan& plan,
+                 const CellAccess& access) {
+  const CellEntry first = seen.entries[0];
+  const CellEntry old = seen.entries[plan.index];
+  std::atomic<std::uint64_t>& place = *seen.places[plan.index];
+  if (plan.index == 0 || can_merge(old, access) || first.epoch() == access.epoch) {
+    return replace_entry(place, old.bits(), plan.value.bits());
+  }
+  if (!replace_entry(place, old.bits(), first.bits())) return false;
+  // Unlinked meanwhile: what is there is not seen by others.
+  if (cell.entries[1].load(std::memory_order_seq_cst) == link &&
+      take_first_place(self, cell, link, first, plan.value)) {
+    return true;
+  }
+  static_cast<void>(replace_entry(place, first.bits(), 0));
+  return false;
+}
+
+// A new block at the end of the chain, with the entry that its link displaces.
+bool append_entry(ThreadState& self, const Gathered& seen, const CellAccess& access) {
+  std::uint64_t displaced = seen.last->load(std::memory_order_relaxed);
   if (is_link(displaced)) return false;
-  const std::uint64_t link = make_block(displaced, access.entry().bits());
+  const std::uint64_t link = make_block(self, displaced, access.entry().bits());
   if (link == 0) {
     count_loss(Loss::kNoCellBlock);
-    return survey.last->compare_exchange_strong(displaced, access.entry().bits(), std::memory_order_seq_cst);
+    return seen.last->compare_exchange_strong(displaced, access.entry().bits(), std::memory_order_seq_cst);
   }
-  if (survey.last->compare_exchange_strong(displaced, link, std::memory_order_seq_cst)) return true;
+  if (seen.last->compare_exchange_strong(displaced, link, std::memory_order_seq_cst)) return true;
   discard_block(link);
   return false;
+}
+
+// `unlinked`: the chain is the caller's to release.
+Outcome change_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, const CellAccess& access,
+                     CaughtRaces& caught, bool& unlinked) {
+  const BlockUse use(self);
+  if (cell.entries[1].load(std::memory_order_seq_cst) != link) return Outcome::kAgain;
+  const ThreadView view(self);
+  const Gathered seen(cell, link);
+  const ChainPlan plan = plan_chain(seen.all(), access, view);
+  if (plan.step == ChainPlan::Step::kNothing) {
+    return cell.entries[1].load(std::memory_order_seq_cst) == link ? Outcome::kDone : Outcome::kAgain;
+  }
+  if (plan.step == ChainPlan::Step::kShrink && seen.is_complete) {
+    return shrink(self, cell, link, seen, plan, access, caught, unlinked);
+  }
+  if (plan.index >= 0) {
+    if (!place_entry(self, cell, link, seen, plan, access)) return Outcome::kAgain;
+    const CellEntry replaced = seen.entries[plan.index];
+    if (is_race(replaced, access, view)) caught.add(replaced);
+  } else if (!append_entry(self, seen, access)) {
+    return Outcome::kAgain;
+  }
+  look_at_other(cell.entries[0], access, view, caught);
+  catch_races_in_chain(link, access, view, caught);
+  // Unlinked meanwhile: what was published there is not seen by others.
+  const bool in_cell = CellEntry::from_bits(cell.entries[0].load(std::memory_order_seq_cst)) == plan.value;
+  if (!in_cell && cell.entries[1].load(std::memory_order_seq_cst) != link) {
+    caught.count = 0;
+    return Outcome::kAgain;
+  }
+  return Outcome::kDone;
 }
 
 }  // namespace
@@ -209,68 +256,47 @@ void look_at_other(const std::atomic<std::uint64_t>& other, const CellAccess& ac
   }
 }
 
-Outcome check_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, const CellAccess& access, Address word) {
-  const ThreadView view(self);
-  const CellEntry first = CellEntry::from_bits(cell.entries[0].load(std::memory_order_acquire));
-  ChainSurvey survey;
-  find_cover(first, access, survey);
-  for_each_in_chain(link, [&](const std::atomic<std::uint64_t>&, CellEntry entry) {
-    find_cover(entry, access, survey);
-    return true;
-  });
-  survey_entry(cell.entries[0], first, access, view, survey);
-  const bool first_stays = survey.needed != 0;
-  for_each_in_chain(link, [&](std::atomic<std::uint64_t>& place, CellEntry entry) {
-    survey_entry(place, entry, access, view, survey);
-    survey.last = &place;
-    return !survey.is_same_epoch;
-  });
-  if (survey.is_same_epoch) {
-    return cell.entries[1].load(std::memory_order_seq_cst) == link ? Outcome::kDone : Outcome::kAgain;
+void look_at_others(const ShadowCell& cell, int own_index, const CellAccess& access, const ThreadView& view,
+                    CaughtRaces& caught) {
+  look_at_other(cell.entries[1 - own_index], access, view, caught);
+  // The second is a link now: the own entry went behind it, and with it perhaps the
+  // first.
+  if (own_index == 1 && is_link(cell.entries[1].load(std::memory_order_seq_cst))) {
+    look_at_other(cell.entries[1], access, view, caught);
   }
-  if (survey.needed <= 1) return collapse_chain(self, cell, link, first, first_stays, survey, access, word);
+}
 
-  self.uses_block.store(true, std::memory_order_seq_cst);
-  if (cell.entries[1].load(std::memory_order_seq_cst) != link) {
-    self.uses_block.store(false, std::memory_order_release);
-    return Outcome::kAgain;
-  }
-  const bool replaced_races = survey.place != nullptr && !survey.merges && is_race(survey.old_value, access, view);
-  Outcome outcome = Outcome::kAgain;
+Outcome check_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, const CellAccess& access, Address word) {
   CaughtRaces caught;
-  if (publish_in_chain(survey, access)) {
-    if (replaced_races) caught.add(survey.old_value);
-    if (survey.place != &cell.entries[0]) look_at_other(cell.entries[0], access, view, caught);
-    catch_races_in_chain(link, access, view, caught);
-    // Unlinked meanwhile: what was published there is not seen by others.
-    const bool in_cell = survey.place == &cell.entries[0];
-    if (in_cell || cell.entries[1].load(std::memory_order_seq_cst) == link) outcome = Outcome::kDone;
-  }
-  self.uses_block.store(false, std::memory_order_release);
+  bool unlinked = false;
+  const Outcome outcome = change_chain(self, cell, link, access, caught, unlinked);
+  if (unlinked) release_chain(self, link);
   if (outcome == Outcome::kDone) caught.report(self, access, word);
   return outcome;
 }
 
-// Both entries must stay: the second moves to a block, together with the new one.
+// Both entries must stay: they move to a block, and the new one takes the first
+// place, where the hooks look.
 Outcome extend_cell(ThreadState& self, ShadowCell& cell, const CellEntry (&seen)[2], const CellAccess& access,
                     Address word) {
-  const ThreadView view(self);
   if (ask_for_known_to_all() == Answer::kNew) return Outcome::kAgain;
+  const ThreadView view(self);
   CaughtRaces caught;
-  if (is_race(seen[1], access, view)) caught.add(seen[1]);
-  const std::uint64_t link = make_block(seen[1].bits(), access.entry().bits());
-  if (link == 0) {
-    count_loss(Loss::kNoCellBlock);
-    look_at_other(cell.entries[0], access, view, caught);
-    caught.report(self, access, word);
-    return Outcome::kDone;
+  {
+    const BlockUse use(self);
+    const std::uint64_t link = make_block(self, seen[1].bits(), seen[0].bits());
+    std::uint64_t expected = seen[1].bits();
+    if (link == 0) {
+      count_loss(Loss::kNoCellBlock);
+      for (const std::atomic<std::uint64_t>& entry : cell.entries) look_at_other(entry, access, view, caught);
+    } else if (!cell.entries[1].compare_exchange_strong(expected, link, std::memory_order_seq_cst)) {
+      discard_block(link);
+      return Outcome::kAgain;
+    } else {
+      if (!take_first_place(self, cell, link, seen[0], access.entry())) return Outcome::kAgain;
+      look_at_other(cell.entries[1], access, view, caught);
+    }
   }
-  std::uint64_t expected = seen[1].bits();
-  if (!cell.entries[1].compare_exchange_strong(expected, link, std::memory_order_seq_cst)) {
-    discard_block(link);
-    return Outcome::kAgain;
-  }
-  look_at_other(cell.entries[0], access, view, caught);
   caught.report(self, access, word);
   return Outcome::kDone;
 }

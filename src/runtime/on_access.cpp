@@ -49,7 +49,7 @@ namespace {
                                   const CellAccess& access, Address word, bool replaced_races) {
   CaughtRaces caught;
   if (replaced_races) caught.add(replaced);
-  look_at_other(cell.entries[1 - index], access, ThreadView(self), caught);
+  look_at_others(cell, index, access, ThreadView(self), caught);
   caught.report(self, access, word);
 }
 
@@ -137,7 +137,7 @@ namespace {
   current.state->range_number = 0;
   const CellAccess access{own.epoch(), own.mask(), own.kind(), own.origin()};
   CaughtRaces caught;
-  look_at_other(cell_of(word)->entries[other], access, ThreadView(*current.state), caught);
+  look_at_others(*cell_of(word), 1 - other, access, ThreadView(*current.state), caught);
   caught.report(*current.state, access, word);
 }
 
@@ -202,7 +202,7 @@ template <AccessKind kKind>
   ShadowCell& cell = *cell_of(word);
   const std::uint64_t first = cell.entries[0].load(std::memory_order_acquire);
   const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
-  if (is_link(second)) return is_in_chain<kKind>(cell, second, own);
+  if (is_link(second)) return kKind != AccessKind::kFree && is_in_chain<kKind>(cell, second, own);
   const ThreadView view(*current.state);
   const QuickPlan plan = quick_plan<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own, view);
   int other = 0;
@@ -226,14 +226,7 @@ void check_words(ThreadState& self, Address begin, Address end, Address code, Ac
     const std::uint64_t first = cell.entries[0].load(std::memory_order_relaxed);
     if (kKind != AccessKind::kFree && ((first ^ (epoch_bits | mask_bits)) & care) == 0) continue;
     if (access.origin == OriginId::kUnknown) access.origin = origin_of(self, code_and_shape(code, shape));
-    const CellEntry own = access.entry();
-    int other = 0;
-    const Settled settled = settle_own<kKind>(cell, own, other);
-    if (settled == Settled::kYes) continue;
-    if (settled == Settled::kOtherChanged) {
-      look_at_changed(word, own, other);
-      continue;
-    }
+    if (settle_quickly<kKind>(word, access.entry())) continue;
     check_word(self, cell, access, word);
   }
 }
@@ -263,50 +256,73 @@ void check_range(ThreadState& self, AccessKind kind, Address begin, std::size_t 
 
 template <AccessKind kKind, std::size_t kSize>
 [[gnu::noinline]] void check_second(Address address, Address code, CellEntry own) {
-  bool settled = settle_quickly<kKind>(address & ~Address{7}, own);
-  if constexpr (kSize > 8) settled = settled && settle_quickly<kKind>(address + 8, own);
-  if (!settled) check_access(kKind, address, kSize, code, 0);
+  if (!settle_quickly<kKind>(address & ~Address{7}, own)) check_access(kKind, address, kSize, code, 0);
+}
+
+// The origin of an access when it is not among those used last. Unknown also for a
+// thread whose accesses must all take the slow path.
+[[gnu::noinline]] OriginId look_up_origin(std::uint64_t code_and_shape) {
+  if (current.origins == no_origins || current.inside != 0) return OriginId::kUnknown;
+  RuntimeScope scope;
+  return origin_of(*current.state, code_and_shape);
+}
+
+template <std::size_t kSize>
+[[gnu::always_inline]] inline OriginId origin_of_access(Address code) {
+  constexpr AccessShape kShape{static_cast<std::uint8_t>(1 + std::bit_width(kSize - 1)), 0};
+  const OriginId origin = cached_origin(code_and_shape(code, kShape));
+  if (origin != OriginId::kUnknown) [[likely]]
+    return origin;
+  return look_up_origin(code_and_shape(code, kShape));
+}
+
+template <AccessKind kKind>
+[[gnu::always_inline]] inline CellEntry own_entry(ByteMask mask, OriginId origin) {
+  return CellEntry::from_bits(current.epoch_bits | CellEntry(ShortEpoch{}, mask, kKind, origin).bits());
 }
 
 }  // namespace
 
 template <AccessKind kKind, std::size_t kSize>
 void check_first(Address address, Address code) {
-  constexpr AccessShape kShape{static_cast<std::uint8_t>(1 + std::bit_width(kSize - 1)), 0};
-  constexpr std::size_t kInWord = kSize > 8 ? 8 : kSize;
-  // Unknown also for a thread whose accesses must all take the slow path.
-  const OriginId origin = cached_origin(code_and_shape(code, kShape));
-  const bool is_aligned = kInWord == 1 || (address & (kInWord - 1)) == 0;
+  static_assert(kSize <= 8);
+  const OriginId origin = origin_of_access<kSize>(code);
+  const bool is_aligned = kSize == 1 || (address & (kSize - 1)) == 0;
   if (origin == OriginId::kUnknown || !is_aligned) [[unlikely]]
     return check_access(kKind, address, kSize, code, 0);
-  const std::uint64_t bytes = ((std::uint64_t{1} << kInWord) - 1) << CellEntry::kMaskShift << (address & 7);
-  const CellEntry own = CellEntry::from_bits(
-      current.epoch_bits | bytes | CellEntry(ShortEpoch{}, 0, kKind, OriginId::kUnknown).bits() | raw(origin));
-  ShadowCell* cell = cell_of(address);
+  const auto mask = static_cast<ByteMask>(((1U << kSize) - 1) << (address & 7));
+  const CellEntry own = own_entry<kKind>(mask, origin);
   int other = 0;
-  const Settled first = settle_own<kKind>(cell[0], own, other);
-  if constexpr (kSize > 8) {
-    if (first == Settled::kOtherChanged) look_at_changed(address, own, other);
-    const Settled second = first == Settled::kNo ? first : settle_own<kKind>(cell[1], own, other);
-    if (second == Settled::kYes) [[likely]]
-      return;
-    if (second == Settled::kOtherChanged) return look_at_changed(address + 8, own, other);
-  } else {
-    if (first == Settled::kYes) [[likely]]
-      return;
-    if (first == Settled::kOtherChanged) return look_at_changed(address & ~Address{7}, own, other);
-  }
+  const Settled settled = settle_own<kKind>(*cell_of(address), own, other);
+  if (settled == Settled::kYes) [[likely]]
+    return;
+  if (settled == Settled::kOtherChanged) return look_at_changed(address & ~Address{7}, own, other);
   check_second<kKind, kSize>(address, code, own);
 }
 
-#define INSTANTIATE(size)                                                            \
-  template void check_first<AccessKind::kRead, size>(Address address, Address code); \
-  template void check_first<AccessKind::kWrite, size>(Address address, Address code);
-INSTANTIATE(1)
-INSTANTIATE(2)
-INSTANTIATE(4)
-INSTANTIATE(8)
-INSTANTIATE(16)
+template <AccessKind kKind, std::size_t kSize>
+void check_across(Address address, Address code) {
+  const OriginId origin = origin_of_access<kSize>(code);
+  if (origin == OriginId::kUnknown) [[unlikely]]
+    return check_access(kKind, address, kSize, code, 0);
+  const Address end = address + kSize;
+  for (Address word = address & ~Address{7}; word < end; word += 8) {
+    const CellEntry own = own_entry<kKind>(bytes_in_word(word, address, end), origin);
+    if (!settle_quickly<kKind>(word, own)) return check_access(kKind, address, kSize, code, 0);
+  }
+}
+
+#define INSTANTIATE(function, size)                                               \
+  template void function<AccessKind::kRead, size>(Address address, Address code); \
+  template void function<AccessKind::kWrite, size>(Address address, Address code);
+INSTANTIATE(check_first, 1)
+INSTANTIATE(check_first, 2)
+INSTANTIATE(check_first, 4)
+INSTANTIATE(check_first, 8)
+INSTANTIATE(check_across, 2)
+INSTANTIATE(check_across, 4)
+INSTANTIATE(check_across, 8)
+INSTANTIATE(check_across, 16)
 #undef INSTANTIATE
 
 void check_atomic(ThreadState& self, AccessKind kind, Address address, std::size_t size, Address code) {

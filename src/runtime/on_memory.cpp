@@ -29,28 +29,17 @@ void forget(ThreadState& self, Address begin, std::size_t size, Address code) {
 // Like a free of the whole range, but only of the parts that have a history:
 // mappings are reserved far larger than they are used.
 void check_mapped_range(ThreadState& self, Address begin, std::size_t size, Address code) {
-  // One page of cells describes 2 KiB of the program.
-  constexpr std::size_t kPage = 4096;
-  constexpr std::size_t kPiece = kPage / 2;
-  constexpr std::size_t kSmall = 64 * 1024;
-  if (size <= kSmall) return on_range(self, AccessKind::kFree, begin, size, code);
-  const Address end = begin + size;
-  unsigned char resident[256];
-  for (Address at = begin & ~(kPiece - 1); at < end; at += kPiece * sizeof resident) {
-    const std::size_t pages =
-        (end - at + kPiece - 1) / kPiece < sizeof resident ? (end - at + kPiece - 1) / kPiece : sizeof resident;
-    if (raw_call(SYS_mincore, reinterpret_cast<long>(cell_of(at)) & ~static_cast<long>(kPage - 1),
-                 static_cast<long>(pages * kPage), reinterpret_cast<long>(resident)) != 0) {
-      return;
-    }
-    for (std::size_t page = 0; page < pages; ++page) {
-      if ((resident[page] & 1) == 0) continue;
-      const Address piece = at + page * kPiece;
-      const Address first = piece < begin ? begin : piece;
-      const Address last = piece + kPiece > end ? end : piece + kPiece;
-      if (last > first) on_range(self, AccessKind::kFree, first, last - first, code);
-    }
-  }
+  struct Check {
+    ThreadState& self;
+    Address code;
+  } check{self, code};
+  for_each_used_part(
+      begin, size,
+      [](Address first, Address last, void* context) {
+        const auto& [thread, where] = *static_cast<Check*>(context);
+        on_range(thread, AccessKind::kFree, first, last - first, where);
+      },
+      &check);
 }
 
 }  // namespace
@@ -88,7 +77,7 @@ void on_unmapping(ThreadState& self, Address begin, std::size_t size, Address co
   check_mapped_range(self, begin, size, code);
   sync_table().erase_range(begin, size);
   forget_benign_ranges(begin, size);
-  clear_shadow(begin, size);
+  give_back_shadow(begin, size);
 }
 
 void on_remapped(ThreadState& self, Address from, std::size_t old_size, Address to, std::size_t new_size,

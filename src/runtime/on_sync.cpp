@@ -79,6 +79,7 @@ void release_lock(ThreadState& self, Address lock, LockMode mode, Address code) 
   {
     SpinHolder hold(sync_table().stripe(lock));
     LockObject& object = lock_object(self, lock, code);
+    self.owner_before = object.owner;
     object.owner = 0;
     if (self.ignore.ignores_sync()) return;
     object.clock.release(self.clock, mode);
@@ -183,7 +184,11 @@ void on_lock_release_failed(ThreadState& self, Address lock, Address code) {
     return;
   }
   const RecordedStep step(self, events::acquire(self.clock.id(), sync_id(lock)), code);
-  acquire_lock(self, lock, LockMode::kExclusive, code);
+  if (self.owner_before == thread_number(self)) return acquire_lock(self, lock, LockMode::kExclusive, code);
+  // It was not the thread's to release: who held it still does.
+  SpinHolder hold(sync_table().stripe(lock));
+  LockObject& object = lock_object(self, lock, code);
+  if (object.owner == 0) object.owner = self.owner_before;
 }
 
 void on_wait_beginning(ThreadState& self, Address condition, Address mutex, Address code) {

@@ -11,6 +11,9 @@ constexpr std::uint32_t kOriginsWithLocks = 3U << 20;
 constexpr std::uint32_t kUnknownLocks = 0;
 constexpr std::uint32_t kNoLocks = 1;
 
+// In the element of an origin that is a combination.
+constexpr std::uint64_t kIsCombination = std::uint64_t{1} << 63;
+
 PairTable stacks;      // (stack, code address)
 PairTable lock_sets;   // (set, serial * 2 + mode)
 PairTable situations;  // (stack, set)
@@ -79,6 +82,7 @@ std::uint32_t current_stack(ThreadState& self, Address code) {
 }
 
 OriginCacheEntry no_origins[kOriginCacheSize];
+constinit std::atomic<std::uint64_t> combinations[1U << kCombinationPlaceBits];
 
 OriginId origin_of(ThreadState& self, std::uint64_t code_and_shape) {
   if (self.origins == nullptr) {
@@ -98,23 +102,24 @@ OriginId origin_of(ThreadState& self, std::uint64_t code_and_shape) {
 }
 
 OriginId combined_origin(OriginId earlier, OriginId added, ByteMask mask) {
-  // Few combinations are needed again and again; if not, they must not use up the
-  // numbers.
+  // If they are not needed again and again, they must not use up the numbers.
   if (earlier == OriginId::kUnknown || added == OriginId::kUnknown || origins.count() > kOriginsWithLocks / 2) {
     return OriginId::kUnknown;
   }
   if (const OriginId known = cached_combination(earlier, added, mask); known != OriginId::kUnknown) return known;
   const std::uint64_t key = combination_key(earlier, added, mask);
-  const std::uint32_t result = origins.number(raw(earlier), key);
-  const std::uint64_t hash = key * 0x9e3779b97f4a7c15ULL;
-  if (current.origins != no_origins) cache_entry(hash) = {hash, result, 0};
+  const std::uint32_t result = origins.number(raw(earlier), key | kIsCombination);
+  if (result != 0) {
+    const CombinationPlace place(key);
+    place.entry().store(place.tag() | result, std::memory_order_relaxed);
+  }
   return OriginId{result};
 }
 
 OriginId origin_of_byte(OriginId origin, std::uint32_t byte) {
   while (origin != OriginId::kUnknown) {
     const PairTable::Node& node = origins.node(raw(origin));
-    if (node.element >> 63 == 0) break;
+    if ((node.element & kIsCombination) == 0) break;
     const auto mask = static_cast<ByteMask>(node.element >> 44);
     origin = (mask >> byte & 1U) != 0 ? OriginId{static_cast<std::uint32_t>(node.element >> 22) & CellEntry::kMaxOrigin}
                                       : OriginId{node.parent};

@@ -21,6 +21,7 @@
 // of new ones, beyond 4 million they are unknown; both are counted.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "core/cell_entry.h"
@@ -93,13 +94,38 @@ bool map_origins();
 [[nodiscard]] std::uint32_t current_stack(ThreadState& self, Address code);
 
 // The combination of `earlier` with `added` for these bytes of a word; kUnknown if
-// it is not in the current thread's cache, or if there cannot be one.
+// it was not used lately, or if there cannot be one.
+//
+// Code that goes through memory byte by byte needs thousands of them, so all
+// threads share one cache. A place in it is one machine word: a combination has 52
+// bits, multiplying by an odd number loses none, 16 of the product say where,
+// the other 36 are kept with the 22 of the origin.
+inline constexpr int kCombinationBits = 52;
+inline constexpr int kCombinationPlaceBits = 16;
+[[gnu::visibility("hidden")]] extern std::atomic<std::uint64_t> combinations[1U << kCombinationPlaceBits];
+
 [[nodiscard, gnu::always_inline]] inline std::uint64_t combination_key(OriginId earlier, OriginId added,
                                                                        ByteMask mask) {
-  return (std::uint64_t{1} << 63) | (std::uint64_t{mask} << 44) | (std::uint64_t{raw(added)} << 22) | raw(earlier);
+  return (std::uint64_t{mask} << 44) | (std::uint64_t{raw(added)} << 22) | raw(earlier);
 }
+
+struct CombinationPlace {
+  explicit CombinationPlace(std::uint64_t key)
+      : product((key * 0x9e3779b97f4a7c15ULL) & ((std::uint64_t{1} << kCombinationBits) - 1)) {}
+  [[nodiscard]] std::atomic<std::uint64_t>& entry() const {
+    return combinations[product >> (kCombinationBits - kCombinationPlaceBits)];
+  }
+  [[nodiscard]] std::uint64_t tag() const {
+    constexpr int kTagBits = kCombinationBits - kCombinationPlaceBits;
+    return (product & ((std::uint64_t{1} << kTagBits) - 1)) << CellEntry::kOriginBits;
+  }
+  std::uint64_t product;
+};
+
 [[nodiscard, gnu::always_inline]] inline OriginId cached_combination(OriginId earlier, OriginId added, ByteMask mask) {
-  return cached_under(combination_key(earlier, added, mask) * 0x9e3779b97f4a7c15ULL);
+  const CombinationPlace place(combination_key(earlier, added, mask));
+  const std::uint64_t found = place.entry().load(std::memory_order_relaxed) ^ place.tag();
+  return found <= CellEntry::kMaxOrigin ? OriginId{static_cast<std::uint32_t>(found)} : OriginId::kUnknown;
 }
 [[nodiscard]] OriginId combined_origin(OriginId earlier, OriginId added, ByteMask mask);
 // The plain origin responsible for the byte (0 to 7) of a word.

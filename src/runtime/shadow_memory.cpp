@@ -7,6 +7,7 @@
 
 #include "runtime/cell_blocks.h"
 #include "runtime/system.h"
+#include "runtime/thread_state.h"
 
 namespace deadheat::runtime {
 
@@ -121,17 +122,29 @@ bool reserve_all(const Layout& layout, std::uint32_t key) {
 }
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kGiveBackFrom = 128 * 1024;  // bytes of cells; below, writing zeros is cheaper
+constexpr std::size_t kPiece = kPage / 2;  // bytes of the program that one page of cells describes
+constexpr std::size_t kSmall = 64 * 1024;  // of the program: below, zeros are written without asking what is in use
+// Of the program: from here on unused pages are given back. Giving back interrupts
+// all processors and costs a page fault per page later; writing zeros costs less
+// as long as the cells are in the cache.
+constexpr std::size_t kLarge = 4 * 1024 * 1024;
 
 void clear_cells(ShadowCell* begin, ShadowCell* end) {
   for (ShadowCell* cell = begin; cell != end; ++cell) {
-    std::uint64_t second = cell->entries[1].load(std::memory_order_relaxed);
-    if (second != 0) {
-      // Who clears owns the memory; only a racing access can come in between.
-      second = cell->entries[1].exchange(0, std::memory_order_acq_rel);
-      if (is_link(second)) release_chain(second);
-    }
+    // Who clears owns the memory; only a racing access can come in between, and
+    // then a block is lost at worst.
+    const std::uint64_t second = cell->entries[1].load(std::memory_order_relaxed);
+    if (second != 0) cell->entries[1].store(0, std::memory_order_relaxed);
+    if (is_link(second)) release_chain(self(), second);
     if (cell->entries[0].load(std::memory_order_relaxed) != 0) cell->entries[0].store(0, std::memory_order_relaxed);
+  }
+}
+
+void release_chains(Address first, Address last, void* /*context*/) {
+  const ShadowCell* const end = cell_of(last - 1) + 1;
+  for (const ShadowCell* cell = cell_of(first); cell != end; ++cell) {
+    const std::uint64_t second = cell->entries[1].load(std::memory_order_relaxed);
+    if (is_link(second)) release_chain(self(), second);
   }
 }
 
@@ -168,17 +181,50 @@ bool cover(Address begin, std::size_t size) {
   return true;
 }
 
+void for_each_used_part(Address begin, std::size_t size, void (*visit)(Address first, Address last, void* context),
+                        void* context) {
+  const Address end = begin + size;
+  if (size <= kSmall) return visit(begin, end, context);
+  unsigned char resident[256];
+  for (Address at = begin & ~(kPiece - 1); at < end; at += kPiece * sizeof resident) {
+    const std::size_t pages =
+        (end - at + kPiece - 1) / kPiece < sizeof resident ? (end - at + kPiece - 1) / kPiece : sizeof resident;
+    const bool is_known = raw_call(SYS_mincore, reinterpret_cast<long>(cell_of(at)) & ~static_cast<long>(kPage - 1),
+                                   static_cast<long>(pages * kPage), reinterpret_cast<long>(resident)) == 0;
+    for (std::size_t page = 0; page < pages; ++page) {
+      if (is_known && (resident[page] & 1) == 0) continue;
+      const Address piece = at + page * kPiece;
+      const Address first = piece < begin ? begin : piece;
+      const Address last = piece + kPiece > end ? end : piece + kPiece;
+      if (last > first) visit(first, last, context);
+    }
+  }
+}
+
 void clear_shadow(Address begin, std::size_t size) {
+  if (size == 0 || !has_shadow(begin, size)) return;
+  if (size >= kLarge) return give_back_shadow(begin, size);
+  for_each_used_part(
+      begin, size,
+      [](Address first, Address last, void* /*context*/) { clear_cells(cell_of(first), cell_of(last - 1) + 1); },
+      nullptr);
+}
+
+void give_back_shadow(Address begin, std::size_t size) {
   if (size == 0 || !has_shadow(begin, size)) return;
   ShadowCell* first = cell_of(begin);
   ShadowCell* end = cell_of(begin + size - 1) + 1;
   if (end <= first) return;  // over the edge of a fold; the program has no such block
-  const std::size_t bytes = static_cast<std::size_t>(end - first) * sizeof(ShadowCell);
-  if (bytes < kGiveBackFrom) return clear_cells(first, end);
   auto* page_begin = reinterpret_cast<ShadowCell*>((reinterpret_cast<Address>(first) + kPage - 1) & ~(kPage - 1));
   auto* page_end = reinterpret_cast<ShadowCell*>(reinterpret_cast<Address>(end) & ~(kPage - 1));
+  if (page_end <= page_begin) return clear_cells(first, end);
   clear_cells(first, page_begin);
-  raw_madvise(page_begin, static_cast<std::size_t>(page_end - page_begin) * sizeof(ShadowCell), MADV_DONTNEED);
+  const auto bytes = static_cast<std::size_t>(page_end - page_begin) * sizeof(ShadowCell);
+  if (blocks_in_use() != 0) {
+    const Address middle = (begin & ~Address{7}) + static_cast<Address>(page_begin - first) * 8;
+    for_each_used_part(middle, bytes / 2, release_chains, nullptr);
+  }
+  raw_madvise(page_begin, bytes, MADV_DONTNEED);
   clear_cells(page_end, end);
 }
 

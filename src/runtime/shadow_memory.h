@@ -54,9 +54,15 @@ ShadowState map_shadow();
 // Makes sure that the range has cells; false if that is impossible.
 bool cover(Address begin, std::size_t size);
 
-// Forgets the history of all words that the range touches. Whole pages of cells
-// go back to the system.
+// Forgets the history of all words that the range touches.
 void clear_shadow(Address begin, std::size_t size);
+// The same for memory that goes away: whole pages of cells go back to the system.
+void give_back_shadow(Address begin, std::size_t size);
+
+// Calls visit for the parts of the range that may have a history: mappings and
+// large blocks are reserved far larger than they are used.
+void for_each_used_part(Address begin, std::size_t size, void (*visit)(Address first, Address last, void* context),
+                        void* context);
 
 // Calls visit for every cell in use, in any order: those of all mappings of the
 // program whose pages of cells were ever written. Slow; for the sweep.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/slots.h"
 
+#include <sys/syscall.h>
+
 #include "base/immortal.h"
 #include "runtime/cell_blocks.h"
 #include "runtime/shadow_memory.h"
+#include "runtime/system.h"
 #include "runtime/thread_registry.h"
 
 namespace deadheat::runtime {
@@ -56,12 +59,29 @@ void sweep_cell(ShadowCell& cell, void* /*context*/) {
   }
 }
 
-// Removes the entries of the marked slots and moves their bases up.
+// Until each of the others has been seen to move no entry. They take no lock that
+// we hold while they do; a bound all the same, as a program must not hang in here.
+void wait_for_moves(const ThreadState& self) {
+  constexpr int kPatience = 100000;
+  for (ThreadState* thread = registry().first(); thread != nullptr; thread = thread->next) {
+    for (int tries = 0; thread != &self && thread->uses_block.load(std::memory_order_seq_cst); ++tries) {
+      if (tries == kPatience) break;
+      raw_call(SYS_sched_yield);
+    }
+  }
+}
+
+// Removes the entries of the marked slots and moves their bases up. Twice: an entry
+// that was being moved from one place to another during the first sweep is found
+// by the second.
 void sweep_marked() {
   ThreadState& self = runtime::self();
-  self.uses_block.store(true, std::memory_order_seq_cst);  // see cell_blocks.h
-  for_each_cell(sweep_cell, nullptr);
-  self.uses_block.store(false, std::memory_order_release);
+  for (int round = 0; round < 2; ++round) {
+    if (round != 0) wait_for_moves(self);
+    self.uses_block.store(true, std::memory_order_seq_cst);  // see cell_blocks.h
+    for_each_cell(sweep_cell, nullptr);
+    self.uses_block.store(false, std::memory_order_release);
+  }
   for (RetiredSlot& candidate : *all_retired) {
     if (!is_swept[raw(candidate.slot)]) continue;
     slot_base[raw(candidate.slot)].store(candidate.last, std::memory_order_release);

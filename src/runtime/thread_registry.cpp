@@ -81,6 +81,7 @@ void ThreadRegistry::remove(ThreadState* thread) {
   if (first_ == thread) first_ = thread->next;
   --live_;
   for (const std::uint32_t number : thread->unlinked_blocks) orphaned_blocks.push_back(number);
+  for (const std::uint32_t number : thread->spare_blocks) orphaned_blocks.push_back(number);
   raw_munmap(thread->frames, kFrameLimit * sizeof(Frame));
   if (thread->origins != nullptr) PageSource::release(thread->origins, kOriginCacheSize * sizeof(OriginCacheEntry));
   thread->~ThreadState();

@@ -63,6 +63,7 @@ struct ThreadState {
   Frame* saved_top = nullptr;  // while another fiber runs
 
   GrowableArray<HeldLockState, PageSource> held;
+  std::uint32_t owner_before = 0;  // of the lock released last
   IgnoreState ignore;
   // Tells the accesses to ranges apart; 0 outside of one. See races.cpp.
   std::uint64_t range_number = 0;
@@ -75,6 +76,8 @@ struct ThreadState {
   // The thread is changing a cell block; see cell_blocks.h. seq_cst on both sides.
   std::atomic<bool> uses_block{false};
   GrowableArray<std::uint32_t, PageSource> unlinked_blocks;
+  GrowableArray<std::uint32_t, PageSource> spare_blocks;
+  std::uint64_t generation = 0;
 };
 
 inline constexpr std::uint32_t kFrameLimit = 1U << 17;

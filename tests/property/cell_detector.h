@@ -5,7 +5,7 @@
 // live run shows one schedule and has no oracle.
 // Method: a detector over traces that follows runtime/on_access.cpp step by step,
 // without its concurrency: the hooks' comparison with the first entry, then
-// quick_plan, then plan_access for two entries, then a growing list with the
+// quick_plan, then plan_access for two entries, then plan_chain for a list, with the
 // rules of a chain. Everything around it is the offline engine's: order of
 // events, calls and locks, collection of races. Where the runtime may choose
 // (known_to_all is worked out now or later, a combination of origins is refused,
@@ -26,7 +26,7 @@
 
 #include "base/random.h"
 #include "core/access_record.h"
-#include "core/cell_rules.h"
+#include "core/chain_rules.h"
 #include "core/detector.h"
 #include "core/happens_before.h"
 #include "core/ignore_state.h"
@@ -341,9 +341,10 @@ class CellDetector final : public Detector {
       return;
     }
     ++extended_;
-    cell.chain.assign(8, CellEntry{});
+    cell.chain.assign(4, CellEntry{});
     cell.chain[0] = cell.entries[1];
-    cell.chain[1] = visit.access.entry();
+    cell.chain[1] = cell.entries[0];
+    cell.entries[0] = visit.access.entry();
     cell.entries[1] = CellEntry{};
   }
 
@@ -371,38 +372,22 @@ class CellDetector final : public Detector {
   }
 
   void check_chain(const Visit& visit, Cell& cell, const View& view) {
-    std::vector<CellEntry*> all = {&cell.entries[0]};
-    for (CellEntry& entry : cell.chain) all.push_back(&entry);
-    CellEntry* place = nullptr;
-    CellEntry value = visit.access.entry();
-    bool merges = false;
-    bool all_may_go = true;
-    for (CellEntry* entry : all) {
-      if (is_same_epoch(*entry, visit.access)) return;
-      if (!merges && can_merge(*entry, visit.access)) {
-        const CellEntry together = merged(*entry, visit.access, view);
-        if (!together.is_empty()) {
-          merges = true;
-          place = entry;
-          value = together;
-        }
-      }
-      if (!may_go(*entry, visit.access, view)) {
-        all_may_go = false;
-      } else if (place == nullptr) {
-        place = entry;
-      }
-    }
-    for (const CellEntry* entry : all) report_if_race(visit, *entry, view);
-    if (all_may_go && history_of(visit.kind) == AccessKind::kWrite && visit.access.mask == 0xff) {
+    using Step = ChainPlan::Step;
+    std::vector<CellEntry> all = {cell.entries[0]};
+    all.insert(all.end(), cell.chain.begin(), cell.chain.end());
+    const ChainPlan plan = plan_chain(all, visit.access, view);
+    if (plan.step == Step::kNothing) return;
+    for (const CellEntry entry : all) report_if_race(visit, entry, view);
+    if (plan.step == Step::kShrink) {
       ++collapsed_;
       cell = Cell{};
-      cell.entries[0] = visit.access.entry();
-    } else if (place != nullptr) {
-      *place = value;
+      cell.entries[0] = plan.value;
+      cell.entries[1] = plan.stays;
+    } else if (plan.step == Step::kPlace) {
+      (plan.index == 0 ? cell.entries[0] : cell.chain[plan.index - 1]) = plan.value;
     } else {
-      cell.chain.push_back(value);
-      cell.chain.resize(cell.chain.size() + 6);
+      cell.chain.push_back(plan.value);
+      cell.chain.resize(cell.chain.size() + 2);
     }
   }
 

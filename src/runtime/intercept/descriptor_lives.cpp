@@ -3,7 +3,9 @@
 // them.
 //
 // What a descriptor orders is remembered by its number (descriptor_order.h), so
-// every call that gives a number a new meaning says so here. dup2 over a number
+// every call that gives a number a new meaning says so here. A number is handed
+// out again only after it was closed, so what precedes the close precedes what
+// follows the open: servers keep their connections in a table by number. dup2 over a number
 // that others use is no race: the kernel exchanges one file for another, which is
 // how logs are reopened. Closing is one.
 //
@@ -41,14 +43,15 @@ unsigned listener_in(unsigned first, unsigned last) {
   return number >= first && number <= last ? number : kNoDescriptor;
 }
 
-int newly_opened(int descriptor) {
+int newly_opened(int descriptor, Address code) {
   forget_descriptor(descriptor);
+  after_opening(descriptor, code);
   return descriptor;
 }
 
 void report_pair(const int* pair, Address code) {
-  forget_descriptor(pair[0]);
-  forget_descriptor(pair[1]);
+  newly_opened(pair[0], code);
+  newly_opened(pair[1], code);
   report_written(pair, 2 * sizeof(int), code);
 }
 
@@ -87,7 +90,7 @@ DEADHEAT_REPLACE(int, open, const char* path, int flags, ...) {
   va_start(rest, flags);
   const unsigned mode = va_arg(rest, unsigned);  // rubbish if there is none, and then not looked at
   va_end(rest);
-  return newly_opened(original(path, flags, mode));
+  return newly_opened(original(path, flags, mode), DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(int, open64, const char* path, int flags, ...) {
   DEADHEAT_ORIGINAL(open64);
@@ -95,7 +98,7 @@ DEADHEAT_REPLACE(int, open64, const char* path, int flags, ...) {
   va_start(rest, flags);
   const unsigned mode = va_arg(rest, unsigned);
   va_end(rest);
-  return newly_opened(original(path, flags, mode));
+  return newly_opened(original(path, flags, mode), DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(int, openat, int directory, const char* path, int flags, ...) {
   DEADHEAT_ORIGINAL(openat);
@@ -103,7 +106,7 @@ DEADHEAT_REPLACE(int, openat, int directory, const char* path, int flags, ...) {
   va_start(rest, flags);
   const unsigned mode = va_arg(rest, unsigned);
   va_end(rest);
-  return newly_opened(original(directory, path, flags, mode));
+  return newly_opened(original(directory, path, flags, mode), DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(int, openat64, int directory, const char* path, int flags, ...) {
   DEADHEAT_ORIGINAL(openat64);
@@ -111,23 +114,23 @@ DEADHEAT_REPLACE(int, openat64, int directory, const char* path, int flags, ...)
   va_start(rest, flags);
   const unsigned mode = va_arg(rest, unsigned);
   va_end(rest);
-  return newly_opened(original(directory, path, flags, mode));
+  return newly_opened(original(directory, path, flags, mode), DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(int, creat, const char* path, unsigned mode) {
   DEADHEAT_ORIGINAL(creat);
-  return newly_opened(original(path, mode));
+  return newly_opened(original(path, mode), DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(int, eventfd, unsigned count, int flags) {
   DEADHEAT_ORIGINAL(eventfd);
-  return newly_opened(original(count, flags));
+  return newly_opened(original(count, flags), DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(int, timerfd_create, int clock, int flags) {
   DEADHEAT_ORIGINAL(timerfd_create);
-  return newly_opened(original(clock, flags));
+  return newly_opened(original(clock, flags), DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(int, socket, int domain, int type, int protocol) {
   DEADHEAT_ORIGINAL(socket);
-  return newly_opened(original(domain, type, protocol));
+  return newly_opened(original(domain, type, protocol), DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(int, socketpair, int domain, int type, int protocol, int* pair) {
   DEADHEAT_ORIGINAL(socketpair);
@@ -175,7 +178,7 @@ DEADHEAT_REPLACE(int, accept, int listener, void* address, socklen_t* size) {
     report_written(address, *size, DEADHEAT_CALLER);
     report_written(size, sizeof(*size), DEADHEAT_CALLER);
   }
-  return newly_opened(result);
+  return newly_opened(result, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(int, accept4, int listener, void* address, socklen_t* size, int flags) {
   DEADHEAT_ORIGINAL(accept4);
@@ -186,7 +189,7 @@ DEADHEAT_REPLACE(int, accept4, int listener, void* address, socklen_t* size, int
     report_written(address, *size, DEADHEAT_CALLER);
     report_written(size, sizeof(*size), DEADHEAT_CALLER);
   }
-  return newly_opened(result);
+  return newly_opened(result, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(int, shutdown, int descriptor, int how) {
   DEADHEAT_ORIGINAL(shutdown);
@@ -286,11 +289,11 @@ DEADHEAT_REPLACE(int, fcntl64, int descriptor, int command, ...) {
 
 DEADHEAT_REPLACE(int, epoll_create, int size) {
   DEADHEAT_ORIGINAL(epoll_create);
-  return newly_opened(original(size));
+  return newly_opened(original(size), DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(int, epoll_create1, int flags) {
   DEADHEAT_ORIGINAL(epoll_create1);
-  return newly_opened(original(flags));
+  return newly_opened(original(flags), DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(int, epoll_ctl, int set, int operation, int descriptor, epoll_event* event) {
   DEADHEAT_ORIGINAL(epoll_ctl);

@@ -43,6 +43,7 @@ constinit std::atomic<std::uint64_t> channels[kDescriptors];
 // Nothing is stored here either: the history of a word is that of its descriptor.
 // Reports name the array.
 constinit std::uint64_t file_descriptors[kDescriptors] = {};
+constinit char numbers[kDescriptors] = {};                 // names like the tags: of closing and opening
 constinit std::atomic<std::uint32_t> used_descriptors{0};  // one more than the highest number used
 
 // What is watched by epoll: a hash of set and word above the tag of what the
@@ -288,8 +289,15 @@ void after_accepting(int listener, Address code) {
 void before_closing(int descriptor, Address code) {
   if (!is_observing() || !is_listed(descriptor) || is_borrowed()) return;
   const auto number = static_cast<std::uint32_t>(descriptor);
+  on_happens_before(self(), address_of(&numbers[number]), code);
   if (number >= used_descriptors.load(std::memory_order_relaxed)) return;
   on_freeing(self(), address_of(&file_descriptors[number]), sizeof(file_descriptors[number]), code);
+}
+
+void after_opening(int descriptor, Address code) {
+  if (!is_observing() || !is_listed(descriptor) || is_borrowed()) return;
+  const KeepErrno keep;
+  on_happens_after(self(), address_of(&numbers[descriptor]), code);
 }
 
 void on_descriptor_used(int descriptor, Address code) {

@@ -49,6 +49,8 @@ void after_accepting(int listener, Address code);
 
 // Before a number is closed: checked against the uses of it by other threads.
 void before_closing(int descriptor, Address code);
+// The kernel gave out this number: after its last close.
+void after_opening(int descriptor, Address code);
 // A use that moves no bytes.
 void on_descriptor_used(int descriptor, Address code);
 // In the child of a fork: what other threads of the parent used is nothing to it.

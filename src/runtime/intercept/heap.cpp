@@ -51,6 +51,14 @@ void* fail(int error) {
   return nullptr;
 }
 
+// Whether glibc maps the block by itself and unmaps it when it is freed: a bit of
+// the size that stands in front of it. Then its shadow goes away with it; of a use
+// that comes even later the program dies.
+bool is_mapping(Address real) {
+  constexpr std::size_t kIsMapped = 2;
+  return (*reinterpret_cast<const std::size_t*>(real - sizeof(std::size_t)) & kIsMapped) != 0;
+}
+
 // Writes the header and tells everybody who wants to know.
 void* announce(Address block, std::size_t size, std::uint32_t offset_log, Address code) {
   BlockHeader& header = header_of(block);
@@ -77,11 +85,16 @@ void* announce(Address block, std::size_t size, std::uint32_t offset_log, Addres
 void* withdraw(Address block, Address code) {
   BlockHeader& header = header_of(block);
   const std::size_t size = header.size();
+  const Address real = block - (Address{1} << header.offset_log);
   if (is_checking()) {
     const KeepErrno keep;
     ThreadState& thread = self();
     const RuntimeScope scope;
-    on_freeing(thread, block, size, code);
+    if (is_mapping(real)) {
+      on_unmapping(thread, block, size, code);
+    } else {
+      on_freeing(thread, block, size, code);
+    }
     HeapTable::remove(block);
     HeapTable::remember_freed({.kind = HeapKind::kFreed,
                                .begin = block,
@@ -94,7 +107,7 @@ void* withdraw(Address block, Address code) {
     HeapTable::remove(block);
   }
   header.mark = 0;  // a second free becomes glibc's to complain about
-  return reinterpret_cast<void*>(block - (Address{1} << header.offset_log));
+  return reinterpret_cast<void*>(real);
 }
 
 void* allocate_zeroed(std::size_t size, Address code) {
