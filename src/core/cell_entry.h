@@ -65,6 +65,8 @@ class CellEntry {
   static constexpr int kEpochShift = 32;
   static constexpr int kSlotShift = kEpochShift + ShortEpoch::kClockBits;
   static constexpr std::uint64_t kMaskBits = std::uint64_t{0xff} << kMaskShift;
+  static constexpr std::uint64_t kKindBits = std::uint64_t{3} << kKindShift;
+  static constexpr std::uint64_t kSlotBits = ~std::uint64_t{0} << kSlotShift;
 
   constexpr CellEntry() = default;
   constexpr CellEntry(ShortEpoch epoch, ByteMask mask, AccessKind kind, OriginId origin)
@@ -86,6 +88,8 @@ class CellEntry {
   [[nodiscard]] constexpr AccessKind kind() const { return kKindOfCode[(bits_ >> kKindShift) & 3U]; }
   [[nodiscard]] constexpr OriginId origin() const { return OriginId{static_cast<std::uint32_t>(bits_ & kMaxOrigin)}; }
 
+  // Not an entry but what stands for more of them (runtime/cell_blocks.h).
+  [[nodiscard]] constexpr bool is_mark() const { return (bits_ & kSlotBits) == kSlotBits; }
   [[nodiscard]] constexpr bool has_slot_of(CellEntry other) const { return ((bits_ ^ other.bits_) >> kSlotShift) == 0; }
 
   // The entry also covers these bytes.

@@ -155,7 +155,35 @@ template <AccessKind kKind>
 
 }  // namespace rules
 
-// The commonest: the cell has nobody else's entries.
+// What loops are made of: the first access to a word, further bytes of it, the same
+// access in a later epoch. The other entry is such that it cannot race.
+struct LoopStep {
+  std::uint64_t value = 0;  // 0: none of these
+  bool takes_second = false;
+  bool combines = false;  // the value still needs the origin of both
+};
+
+template <AccessKind kKind>
+[[nodiscard, gnu::always_inline]] constexpr LoopStep next_in_loop(CellEntry first, CellEntry second, CellEntry own) {
+  constexpr std::uint64_t kSameAccess = CellEntry::kSlotBits | CellEntry::kMaskBits | CellEntry::kKindBits;
+  const auto is_harmless = [&](CellEntry entry) {
+    return entry.is_empty() || entry.has_slot_of(own) || (!entry.conflicts_with(kKind) && !entry.is_mark());
+  };
+  const std::uint64_t from_first = first.bits() ^ own.bits();
+  if (!is_harmless(second)) return {};
+  if ((from_first & ~CellEntry::kMaskBits) == 0) return {first.bits() | own.bits(), false};
+  if ((from_first & kSameAccess) == 0) return {own.bits(), false};
+  if (rules::merges(first, own)) {
+    return {(first.bits() | own.bits()) & ~std::uint64_t{CellEntry::kMaxOrigin}, false, true};
+  }
+  if (first.is_empty()) return {second.is_empty() ? own.bits() : 0, false};
+  if (!is_harmless(first)) return {};
+  const std::uint64_t from_second = second.bits() ^ own.bits();
+  if ((from_second & ~CellEntry::kMaskBits) == 0) return {second.bits() | own.bits(), true};
+  return {(from_second & kSameAccess) == 0 || second.is_empty() ? own.bits() : 0, true};
+}
+
+// The cell has nobody else's entries.
 template <AccessKind kKind>
 [[nodiscard, gnu::always_inline]] constexpr QuickPlan plan_among_own(CellEntry first, CellEntry second, CellEntry own) {
   if ((first.bits() | second.bits()) == 0) return QuickPlan::kFirst;
@@ -165,25 +193,29 @@ template <AccessKind kKind>
   return second.is_empty() || rules::may_make_room<kKind>(second, own) ? QuickPlan::kSecond : QuickPlan::kAsk;
 }
 
-// Both entries are empty, the own slot's or known to happen before, and one of
-// them may go.
+// Neither entry races with the access, and one of them may go.
 template <AccessKind kKind, CellView View>
 [[nodiscard, gnu::always_inline]] constexpr QuickPlan quick_plan(CellEntry first, CellEntry second, CellEntry own,
                                                                  const View& view) {
   if (const QuickPlan plan = plan_among_own<kKind>(first, second, own); plan != QuickPlan::kAsk) return plan;
-  const auto is_quiet = [&](CellEntry entry) {
+  const auto is_ordered = [&](CellEntry entry) {
     return entry.has_slot_of(own) || entry.is_empty() || view.happened_before(entry);
   };
-  const auto may_make_room = [&](CellEntry entry) {
-    return entry.is_empty() || rules::may_make_room<kKind>(entry, own);
+  const auto collides = [&](CellEntry entry) {
+    return entry.conflicts_with(kKind) && (entry.bits() & own.bits() & CellEntry::kMaskBits) != 0;
   };
-  if (!is_quiet(first) || !is_quiet(second)) return QuickPlan::kAsk;
-  if (may_make_room(first)) return QuickPlan::kFirst;
+  const bool first_is_ordered = is_ordered(first);
+  const bool second_is_ordered = is_ordered(second);
+  if (!first_is_ordered && collides(first)) return QuickPlan::kAsk;
+  if (!second_is_ordered && collides(second)) return QuickPlan::kAsk;
+  if (first.is_empty() || (first_is_ordered && rules::may_make_room<kKind>(first, own))) return QuickPlan::kFirst;
   if (rules::merges(first, own)) return QuickPlan::kFirstMerged;
-  if (may_make_room(second)) return QuickPlan::kSecond;
+  if (second.is_empty() || (second_is_ordered && rules::may_make_room<kKind>(second, own))) return QuickPlan::kSecond;
   if (rules::merges(second, own)) return QuickPlan::kSecondMerged;
+  if (view.is_obsolete(first)) return QuickPlan::kFirst;
+  if (view.is_obsolete(second)) return QuickPlan::kSecond;
   // Two of one slot: the younger may cover the older, the access helping.
-  if (!first.has_slot_of(second)) return QuickPlan::kAsk;
+  if (!first_is_ordered || !second_is_ordered || !first.has_slot_of(second)) return QuickPlan::kAsk;
   const bool first_is_older = first.epoch().clock() < second.epoch().clock() ||
                               (first.epoch() == second.epoch() && first.is_subsumed_by(second.kind()));
   const CellEntry older = first_is_older ? first : second;

@@ -89,6 +89,7 @@ HOOK void __tsan_func_entry(void* call) {
   if (top == current.limit) [[unlikely]]
     return enter_too_deep();
   top->call = reinterpret_cast<Address>(call);
+  top->path = longer_path((top - 1)->path, reinterpret_cast<Address>(call));
   top->context = 0;
   current.top = top + 1;
 }

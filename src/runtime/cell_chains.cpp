@@ -57,19 +57,6 @@ void catch_races_in_chain(std::uint64_t link, const CellAccess& access, const Th
   });
 }
 
-// The thread is changing blocks, or moving entries from one place to another. A
-// block is not reused, and a slot not recycled, before it is done.
-class BlockUse {
- public:
-  explicit BlockUse(ThreadState& self) : self_(self) { self_.uses_block.store(true, std::memory_order_seq_cst); }
-  ~BlockUse() { self_.uses_block.store(false, std::memory_order_release); }
-  BlockUse(const BlockUse&) = delete;
-  BlockUse& operator=(const BlockUse&) = delete;
-
- private:
-  ThreadState& self_;
-};
-
 // The entries of a cell and its chain, and where they are. The first is the cell's.
 struct Gathered {
   static constexpr int kMost = 32;

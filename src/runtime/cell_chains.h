@@ -26,6 +26,19 @@ struct CaughtRaces {
   void report(ThreadState& self, const CellAccess& access, Address word) const;
 };
 
+// The thread is changing blocks, or moving entries from one place to another. A
+// block is not reused, and a slot not recycled, before it is done.
+class BlockUse {
+ public:
+  explicit BlockUse(ThreadState& self) : self_(self) { self_.uses_block.store(true, std::memory_order_seq_cst); }
+  ~BlockUse() { self_.uses_block.store(false, std::memory_order_release); }
+  BlockUse(const BlockUse&) = delete;
+  BlockUse& operator=(const BlockUse&) = delete;
+
+ private:
+  ThreadState& self_;
+};
+
 // kAgain: the cell changed meanwhile; nothing was done.
 enum class Outcome : std::uint8_t { kDone, kAgain };
 

@@ -141,6 +141,17 @@ namespace {
   caught.report(*current.state, access, word);
 }
 
+[[gnu::noinline]] void look_at_chain(Address word, CellEntry own) {
+  RuntimeScope scope;
+  current.state->range_number = 0;
+  const CellAccess access{own.epoch(), own.mask(), own.kind(), own.origin()};
+  CaughtRaces caught;
+  for (const std::atomic<std::uint64_t>& entry : cell_of(word)->entries) {
+    look_at_other(entry, access, ThreadView(*current.state), caught);
+  }
+  caught.report(*current.state, access, word);
+}
+
 // The entry with the own access of the same epoch and kind merged into it; 0 when
 // the combination of the origins is not in the thread's cache.
 [[gnu::always_inline]] inline std::uint64_t merged_quickly(std::uint64_t entry, CellEntry own) {
@@ -169,6 +180,47 @@ bool is_in_chain(const ShadowCell& cell, std::uint64_t link, CellEntry own) {
   return false;
 }
 
+// The same access as an own one in an earlier epoch, in a chain of one block, and
+// nothing there that it could race with.
+template <AccessKind kKind>
+bool settle_in_chain(ShadowCell& cell, std::uint64_t link, CellEntry own, Address word) {
+  constexpr std::uint64_t kSameAccess = CellEntry::kSlotBits | CellEntry::kMaskBits | CellEntry::kKindBits;
+  ThreadState& self = *current.state;
+  const ThreadView view(self);
+  CellBlock* block = block_of(link);
+  std::atomic<std::uint64_t>* const places[] = {&cell.entries[0], &block->entries[0], &block->entries[1],
+                                                &block->entries[2], &block->entries[3]};
+  static_assert(CellBlock::kEntries == 4);
+  std::uint64_t seen[5];
+  int found = -1;
+  for (int index = 0; index < 5; ++index) {
+    seen[index] = places[index]->load(std::memory_order_acquire);
+    const CellEntry entry = CellEntry::from_bits(seen[index]);
+    if (entry.is_empty()) continue;
+    if (entry.is_mark()) return false;
+    if (entry.has_slot_of(own)) {
+      if (((seen[index] ^ own.bits()) & kSameAccess) == 0) found = index;
+    } else if (entry.conflicts_with(kKind) && (entry.mask() & own.mask()) != 0 && !view.happened_before(entry)) {
+      return false;
+    }
+  }
+  if (found < 0) return false;
+  bool is_quiet = true;
+  {
+    const BlockUse use(self);
+    if (cell.entries[1].load(std::memory_order_seq_cst) != link) return false;
+    if (!replace_entry(*places[found], seen[found], own.bits())) return false;
+    seen[found] = own.bits();
+    for (int index = 0; index < 5; ++index) {
+      is_quiet = is_quiet && places[index]->load(std::memory_order_seq_cst) == seen[index];
+    }
+    // Unlinked meanwhile: what was put there is not seen by others.
+    if (cell.entries[1].load(std::memory_order_seq_cst) != link) return false;
+  }
+  if (!is_quiet) look_at_chain(word, own);
+  return true;
+}
+
 enum class Settled : std::uint8_t { kNo, kYes, kOtherChanged };
 
 // Does what the plan says with a cell that had these entries. `other` becomes the
@@ -186,14 +238,28 @@ enum class Settled : std::uint8_t { kNo, kYes, kOtherChanged };
   return now == (takes_second ? first : second) ? Settled::kYes : Settled::kOtherChanged;
 }
 
-// A word that nobody else uses. Needs no stack frame, and no scope: it touches none
-// of the thread's tables.
+// The cases of next_in_loop. Needs no stack frame, and no scope: it touches none of
+// the thread's tables.
 template <AccessKind kKind>
-[[gnu::always_inline]] inline Settled settle_own(ShadowCell& cell, CellEntry own, int& other) {
+[[gnu::always_inline]] inline Settled settle_in_loop(ShadowCell& cell, CellEntry own, int& other) {
   const std::uint64_t first = cell.entries[0].load(std::memory_order_acquire);
   const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
-  const QuickPlan plan = plan_among_own<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own);
-  return carry_out(plan, cell, first, second, own, other);
+  const LoopStep step = next_in_loop<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own);
+  if (step.value == 0) return Settled::kNo;
+  if (step.takes_second) {
+    if (!replace_entry(cell.entries[1], second, step.value)) return Settled::kNo;
+    other = 0;
+    return cell.entries[0].load(std::memory_order_seq_cst) == first ? Settled::kYes : Settled::kOtherChanged;
+  }
+  std::uint64_t value = step.value;
+  if (step.combines) {
+    const OriginId origin = cached_combination(CellEntry::from_bits(first).origin(), own.origin(), own.mask());
+    if (origin == OriginId::kUnknown) return Settled::kNo;
+    value |= raw(origin);
+  }
+  if (!replace_entry(cell.entries[0], first, value)) return Settled::kNo;
+  other = 1;
+  return cell.entries[1].load(std::memory_order_seq_cst) == second ? Settled::kYes : Settled::kOtherChanged;
 }
 
 // The other common cases; false when they do not settle it.
@@ -202,7 +268,10 @@ template <AccessKind kKind>
   ShadowCell& cell = *cell_of(word);
   const std::uint64_t first = cell.entries[0].load(std::memory_order_acquire);
   const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
-  if (is_link(second)) return kKind != AccessKind::kFree && is_in_chain<kKind>(cell, second, own);
+  if (is_link(second)) {
+    return kKind != AccessKind::kFree &&
+           (is_in_chain<kKind>(cell, second, own) || settle_in_chain<kKind>(cell, second, own, word));
+  }
   const ThreadView view(*current.state);
   const QuickPlan plan = quick_plan<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own, view);
   int other = 0;
@@ -223,8 +292,10 @@ void check_words(ThreadState& self, Address begin, Address end, Address code, Ac
     ShadowCell& cell = *cell_of(word);
     const std::uint64_t mask_bits = std::uint64_t{access.mask} << CellEntry::kMaskShift;
     const std::uint64_t care = CellEntry::care_bits(kKind, mask_bits);
-    const std::uint64_t first = cell.entries[0].load(std::memory_order_relaxed);
-    if (kKind != AccessKind::kFree && ((first ^ (epoch_bits | mask_bits)) & care) == 0) continue;
+    if constexpr (kKind != AccessKind::kFree) {
+      if (((cell.entries[0].load(std::memory_order_relaxed) ^ (epoch_bits | mask_bits)) & care) == 0) continue;
+      if (((cell.entries[1].load(std::memory_order_relaxed) ^ (epoch_bits | mask_bits)) & care) == 0) continue;
+    }
     if (access.origin == OriginId::kUnknown) access.origin = origin_of(self, code_and_shape(code, shape));
     if (settle_quickly<kKind>(word, access.entry())) continue;
     check_word(self, cell, access, word);
@@ -259,26 +330,67 @@ template <AccessKind kKind, std::size_t kSize>
   if (!settle_quickly<kKind>(address & ~Address{7}, own)) check_access(kKind, address, kSize, code, 0);
 }
 
-// The origin of an access when it is not among those used last. Unknown also for a
-// thread whose accesses must all take the slow path.
-[[gnu::noinline]] OriginId look_up_origin(std::uint64_t code_and_shape) {
-  if (current.origins == no_origins || current.inside != 0) return OriginId::kUnknown;
-  RuntimeScope scope;
-  return origin_of(*current.state, code_and_shape);
-}
-
-template <std::size_t kSize>
-[[gnu::always_inline]] inline OriginId origin_of_access(Address code) {
-  constexpr AccessShape kShape{static_cast<std::uint8_t>(1 + std::bit_width(kSize - 1)), 0};
-  const OriginId origin = cached_origin(code_and_shape(code, kShape));
-  if (origin != OriginId::kUnknown) [[likely]]
-    return origin;
-  return look_up_origin(code_and_shape(code, kShape));
-}
-
 template <AccessKind kKind>
 [[gnu::always_inline]] inline CellEntry own_entry(ByteMask mask, OriginId origin) {
   return CellEntry::from_bits(current.epoch_bits | CellEntry(ShortEpoch{}, mask, kKind, origin).bits());
+}
+
+template <std::size_t kSize>
+[[gnu::always_inline]] inline std::uint64_t code_of_access(Address code) {
+  constexpr AccessShape kShape{static_cast<std::uint8_t>(1 + std::bit_width(kSize - 1)), 0};
+  return code_and_shape(code, kShape);
+}
+
+// The origin is not among those used last. It stays unknown for a thread whose
+// accesses must all take the slow path.
+template <AccessKind kKind, std::size_t kSize>
+[[gnu::noinline]] void find_origin_first(Address address, Address code) {
+  OriginId origin = OriginId::kUnknown;
+  if (current.origins != no_origins && current.inside == 0) {
+    RuntimeScope scope;
+    origin = origin_of(*current.state, code_of_access<kSize>(code));
+  }
+  bool settled = origin != OriginId::kUnknown;
+  const Address end = address + kSize;
+  for (Address word = address & ~Address{7}; settled && word < end; word += 8) {
+    settled = settle_quickly<kKind>(word, own_entry<kKind>(bytes_in_word(word, address, end), origin));
+  }
+  if (!settled) check_access(kKind, address, kSize, code, 0);
+}
+
+template <AccessKind kKind>
+[[gnu::noinline]] bool settle_shared_word(Address word, CellEntry own) {
+  return settle_quickly<kKind>(word, own);
+}
+
+// One word of an access that lies in several.
+template <AccessKind kKind>
+[[gnu::always_inline]] inline bool settle_word(Address word, ByteMask mask, OriginId origin) {
+  const CellEntry own = own_entry<kKind>(mask, origin);
+  int other = 0;
+  const Settled settled = settle_in_loop<kKind>(*cell_of(word), own, other);
+  if (settled == Settled::kYes) [[likely]]
+    return true;
+  if (settled == Settled::kNo) return settle_shared_word<kKind>(word, own);
+  look_at_changed(word, own, other);
+  return true;
+}
+
+// Two whole words with the same entries, as vector code leaves them behind: what is
+// right for one is right for the other.
+template <AccessKind kKind>
+[[gnu::always_inline]] inline bool settle_pair(ShadowCell* cells, CellEntry own) {
+  if (update_mode.load(std::memory_order_relaxed) != UpdateMode::kAlone) return false;
+  const std::uint64_t first = cells[0].entries[0].load(std::memory_order_relaxed);
+  const std::uint64_t second = cells[0].entries[1].load(std::memory_order_relaxed);
+  if (first != cells[1].entries[0].load(std::memory_order_relaxed)) return false;
+  if (second != cells[1].entries[1].load(std::memory_order_relaxed)) return false;
+  const LoopStep step = next_in_loop<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own);
+  if (step.value == 0 || step.combines) return false;
+  const int index = step.takes_second ? 1 : 0;
+  cells[0].entries[index].store(step.value, std::memory_order_relaxed);
+  cells[1].entries[index].store(step.value, std::memory_order_relaxed);
+  return true;
 }
 
 }  // namespace
@@ -286,30 +398,38 @@ template <AccessKind kKind>
 template <AccessKind kKind, std::size_t kSize>
 void check_first(Address address, Address code) {
   static_assert(kSize <= 8);
-  const OriginId origin = origin_of_access<kSize>(code);
+  const OriginId origin = cached_origin(code_of_access<kSize>(code));
   const bool is_aligned = kSize == 1 || (address & (kSize - 1)) == 0;
   if (origin == OriginId::kUnknown || !is_aligned) [[unlikely]]
-    return check_access(kKind, address, kSize, code, 0);
+    return find_origin_first<kKind, kSize>(address, code);
   const auto mask = static_cast<ByteMask>(((1U << kSize) - 1) << (address & 7));
   const CellEntry own = own_entry<kKind>(mask, origin);
   int other = 0;
-  const Settled settled = settle_own<kKind>(*cell_of(address), own, other);
+  const Settled settled = settle_in_loop<kKind>(*cell_of(address), own, other);
   if (settled == Settled::kYes) [[likely]]
     return;
-  if (settled == Settled::kOtherChanged) return look_at_changed(address & ~Address{7}, own, other);
+  if (settled == Settled::kOtherChanged) [[unlikely]]
+    return look_at_changed(address & ~Address{7}, own, other);
   check_second<kKind, kSize>(address, code, own);
 }
 
 template <AccessKind kKind, std::size_t kSize>
 void check_across(Address address, Address code) {
-  const OriginId origin = origin_of_access<kSize>(code);
+  const OriginId origin = cached_origin(code_of_access<kSize>(code));
   if (origin == OriginId::kUnknown) [[unlikely]]
-    return check_access(kKind, address, kSize, code, 0);
-  const Address end = address + kSize;
-  for (Address word = address & ~Address{7}; word < end; word += 8) {
-    const CellEntry own = own_entry<kKind>(bytes_in_word(word, address, end), origin);
-    if (!settle_quickly<kKind>(word, own)) return check_access(kKind, address, kSize, code, 0);
+    return find_origin_first<kKind, kSize>(address, code);
+  if constexpr (kSize == 16) {
+    if ((address & 7) == 0 && settle_pair<kKind>(cell_of(address), own_entry<kKind>(0xff, origin))) return;
   }
+  const Address word = address & ~Address{7};
+  const std::uint32_t bytes = ((1U << kSize) - 1) << (address & 7);
+  bool settled = settle_word<kKind>(word, static_cast<ByteMask>(bytes), origin);
+  if (settled && bytes > 0xff) settled = settle_word<kKind>(word + 8, static_cast<ByteMask>(bytes >> 8), origin);
+  if constexpr (kSize > 8) {
+    if (settled && bytes > 0xffff) settled = settle_word<kKind>(word + 16, static_cast<ByteMask>(bytes >> 16), origin);
+  }
+  if (!settled) [[unlikely]]
+    check_access(kKind, address, kSize, code, 0);
 }
 
 #define INSTANTIATE(function, size)                                               \
@@ -329,9 +449,24 @@ void check_atomic(ThreadState& self, AccessKind kind, Address address, std::size
   if (!self.ignore.ignores(kind)) check_range(self, kind, address, size, code, 0);
 }
 
+// Every word of the range was accessed like this in this epoch.
+bool is_settled_range(AccessKind kind, Address begin, std::size_t size) {
+  const Address end = begin + size;
+  for (Address word = begin & ~Address{7}; word < end; word += 8) {
+    const std::uint64_t mask_bits = std::uint64_t{bytes_in_word(word, begin, end)} << CellEntry::kMaskShift;
+    const std::uint64_t care = CellEntry::care_bits(kind, mask_bits);
+    const std::uint64_t wanted = current.epoch_bits | mask_bits;
+    const ShadowCell& cell = *cell_of(word);
+    if (((cell.entries[0].load(std::memory_order_relaxed) ^ wanted) & care) == 0) continue;
+    if (((cell.entries[1].load(std::memory_order_relaxed) ^ wanted) & care) != 0) return false;
+  }
+  return true;
+}
+
 void on_range(ThreadState& self, AccessKind kind, Address begin, std::size_t size, Address code) {
   if (size == 0 || self.ignore.ignores(kind) || detection_is_off.load(std::memory_order_relaxed)) return;
   if (!has_shadow(begin, size)) return;
+  if (kind != AccessKind::kFree && is_settled_range(kind, begin, size)) return;
   RuntimeScope scope;
   const std::uint8_t flags = size > 16 ? raw_report::kAccessRange : 0;
   const RecordedStep step(self, access_event(self, kind, begin, size, flags), code);

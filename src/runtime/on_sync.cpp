@@ -30,15 +30,13 @@ void push_held(ThreadState& self, const LockObject& object, LockMode mode) {
   held.mode = mode;
   held.created_stack = object.created_stack;
   self.held.push_back(held);
-  current.lock_set = 0;
+  publish_locks(self, self.held.size() - 1);
 }
 
 void drop_held(ThreadState& self, const HeldLockState* held) {
   const auto index = static_cast<std::uint32_t>(held - self.held.begin());
   self.held.erase(index);
-  current.lock_set = 0;
-  // The sets of those acquired after it have changed.
-  for (std::uint32_t later = index; later < self.held.size(); ++later) self.held[later].lock_set = 0;
+  publish_locks(self, index);  // the sets of those acquired after it have changed
 }
 
 // With the stripe's lock held.

@@ -91,13 +91,10 @@ OriginId origin_of(ThreadState& self, std::uint64_t code_and_shape) {
     for (std::uint32_t index = 0; index < kOriginCacheSize; ++index) self.origins[index] = {};
     publish_epoch(self);
   }
-  const std::uint32_t stack = raw(open_stack(self));
-  if (current.lock_set == 0) current.lock_set = number_lock_set(self);
-  const std::uint64_t key = cache_key(code_and_shape, stack, current.lock_set);
+  const std::uint64_t key = cache_key(code_and_shape);
   if (const OriginId known = cached_under(key); known != OriginId::kUnknown) return known;
-  const std::uint32_t origin = look_up(stack, current.lock_set, code_and_shape);
-  // A full table of lock sets leaves 0, which must not be found by the fast check.
-  if (current.lock_set != 0 && current.origins != no_origins) cache_entry(key) = {key, origin, 0};
+  const std::uint32_t origin = look_up(raw(open_stack(self)), number_lock_set(self), code_and_shape);
+  if (current.origins != no_origins) cache_entry(key) = {key, origin, 0};
   return OriginId{origin};
 }
 

@@ -42,9 +42,7 @@ struct AccessShape {
 };
 inline constexpr std::uint8_t kOriginFree = 0x40;  // 0x80 marks combined origins
 
-// One origin that a thread used lately, under a hash of what it is made of. The
-// hash has 64 bits and stands for the whole: that two of a thread's few hundred
-// thousand keys agree is less likely than a machine error.
+// One origin that a thread used lately, under a hash of what it is made of.
 struct OriginCacheEntry {
   std::uint64_t key = 0;
   std::uint32_t origin = 0;
@@ -59,13 +57,12 @@ inline constexpr int kShapeShift = 48;
   return code | (std::uint64_t{shape.size_code} << kShapeShift) | (std::uint64_t{shape.flags} << (kShapeShift + 8));
 }
 
-[[nodiscard, gnu::always_inline]] inline std::uint64_t cache_key(std::uint64_t code_and_shape, std::uint32_t stack,
-                                                                 std::uint32_t lock_set) {
-  return (code_and_shape ^ (std::uint64_t{stack} * 0x9e3779b97f4a7c15ULL)) +
-         std::uint64_t{lock_set} * 0xc2b2ae3d27d4eb4fULL;
+// Of an access by the current thread. Nearby code has different low bits.
+[[nodiscard, gnu::always_inline]] inline std::uint64_t cache_key(std::uint64_t code_and_shape) {
+  return ((current.top - 1)->path + current.locks) ^ code_and_shape;
 }
 [[nodiscard, gnu::always_inline]] inline OriginCacheEntry& cache_entry(std::uint64_t key) {
-  return current.origins[(key ^ (key >> 32)) % kOriginCacheSize];
+  return current.origins[key % kOriginCacheSize];
 }
 
 // The origin under the key if it is in the current thread's cache, else kUnknown.
@@ -77,10 +74,9 @@ inline constexpr int kShapeShift = 48;
   return entry.key == key ? OriginId{origin} : OriginId::kUnknown;
 }
 
-// The origin of an access by the current thread. A stack or a set of locks that
-// has no number yet (0) is in no cache.
+// The origin of an access by the current thread.
 [[nodiscard, gnu::always_inline]] inline OriginId cached_origin(std::uint64_t code_and_shape) {
-  return cached_under(cache_key(code_and_shape, (current.top - 1)->context, current.lock_set));
+  return cached_under(cache_key(code_and_shape));
 }
 
 // Reserves the tables; false if refused.

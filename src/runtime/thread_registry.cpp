@@ -61,6 +61,7 @@ ThreadState* ThreadRegistry::add(ThreadState* parent, std::uint32_t created_stac
   auto* thread = new (memory) ThreadState(id, slot, inherited);
   thread->frames = frames;
   frames[0].context = raw(StackId::kEmpty);
+  frames[0].path = kNoPath;
   thread->saved_top = frames + 1;
   thread->info = &info(id);
   thread->info->parent = parent == nullptr ? 0 : thread_number(*parent);
@@ -107,11 +108,21 @@ void publish_epoch(ThreadState& thread) {
   current.origins = is_slow || thread.origins == nullptr ? no_origins : thread.origins;
 }
 
+void publish_locks(ThreadState& thread, std::uint32_t changed_from) {
+  for (std::uint32_t index = changed_from; index < thread.held.size(); ++index) {
+    HeldLockState& held = thread.held[index];
+    held.lock_set = 0;
+    held.path = longer_path(index == 0 ? kNoPath : thread.held[index - 1].path, held.serial * 2 + raw(held.mode));
+  }
+  if (&thread == current.state)
+    current.locks = thread.held.empty() ? kNoPath : thread.held[thread.held.size() - 1].path;
+}
+
 void activate(ThreadState& thread) {
   current.state = &thread;
   current.top = thread.saved_top;
   current.bottom = thread.frames + 1;
-  current.lock_set = 0;
+  publish_locks(thread, thread.held.size());
   current.limit = thread.frames + kFrameLimit;
   publish_epoch(thread);
 }

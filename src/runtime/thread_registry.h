@@ -40,8 +40,9 @@ struct HeldLockState {
   LockMode mode = LockMode::kExclusive;
   std::uint32_t depth = 1;
   std::uint32_t created_stack = 0;
-  // Number of the set of locks up to here, 0 as long as nobody asked.
+  // Number of the set of locks up to here, 0 as long as nobody asked; and its hash.
   std::uint32_t lock_set = 0;
+  std::uint64_t path = 0;
 };
 
 struct ThreadState {
@@ -114,6 +115,10 @@ class ThreadRegistry {
 };
 
 [[nodiscard]] ThreadRegistry& registry();
+
+// Writes the path of the locks held to ThreadLocal after they changed from this
+// index on.
+void publish_locks(ThreadState& thread, std::uint32_t changed_from);
 
 // Makes the thread the current one: its epoch and frames go to ThreadLocal.
 void activate(ThreadState& thread);

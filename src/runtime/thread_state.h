@@ -24,13 +24,22 @@ struct ThreadState;
 struct OriginCacheEntry;
 [[gnu::visibility("hidden")]] extern OriginCacheEntry no_origins[];
 
-// One open call. `context` is the number of the path of calls up to here, 0 as
-// long as nobody asked for it.
+// One open call. `path` is a hash of the calls up to here, `context` their number,
+// 0 as long as nobody asked for it.
 struct Frame {
   Address call = 0;  // return address into the caller
+  std::uint64_t path = 0;
   std::uint32_t context = 0;
   std::uint32_t reserved = 0;
 };
+
+// Hashes of paths: of calls, and of locks held. They have 64 bits and stand for the
+// whole path: that two of a thread's few hundred thousand agree is less likely
+// than a machine error.
+inline constexpr std::uint64_t kNoPath = 0x9e3779b97f4a7c15ULL;
+[[nodiscard, gnu::always_inline]] constexpr std::uint64_t longer_path(std::uint64_t path, std::uint64_t element) {
+  return (path ^ element) * 0xd6e8feb86659fd93ULL;
+}
 
 // The stack of a thread that is not registered: the lowest frame and no room.
 [[gnu::visibility("hidden")]] extern Frame no_frames[1];
@@ -50,10 +59,9 @@ struct ThreadLocal {
   Frame* limit = no_frames + 1;
   ThreadState* state = nullptr;
   // The origins that the thread used last (origins.h; an empty cache when every
-  // access must take the slow path), and the number of the set of locks it holds,
-  // 0 as long as nobody asked.
+  // access must take the slow path), and the path of the locks it holds.
   OriginCacheEntry* origins = no_origins;
-  std::uint32_t lock_set = 0;
+  std::uint64_t locks = kNoPath;
   // Signals that arrived while `inside` was not 0 wait here; see intercept/signals.cpp.
   std::uint32_t pending_signals = 0;
 };

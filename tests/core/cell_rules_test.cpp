@@ -244,15 +244,53 @@ void check_quick_plan(std::uint64_t seed) {
   for (const int count : taken) EXPECT_GT(count, 100) << "a case that the test does not reach";
 }
 
+// The same for the steps of a loop.
+template <AccessKind kKind>
+void check_loop_steps(std::uint64_t seed) {
+  Random random(seed);
+  int taken[4] = {};
+  for (int round = 0; round < 2'000'000; ++round) {
+    RandomCell cell = random_cell(random);
+    cell.access.kind = kKind;
+    const LoopStep step = next_in_loop<kKind>(cell.entries[0], cell.entries[1], cell.access.entry());
+    if (step.value == 0) continue;
+    ++taken[(step.takes_second ? 2 : 0) + (step.combines ? 1 : 0)];
+    for (const CellEntry each : cell.entries) {
+      ASSERT_FALSE(is_race(each, cell.access, cell.view)) << "round " << round;
+    }
+    CellPlan plan{Step::kPlace, static_cast<std::uint8_t>(step.takes_second ? 1 : 0), CellEntry::from_bits(step.value)};
+    if (step.combines) {
+      ASSERT_TRUE(can_merge(cell.entries[0], cell.access)) << "round " << round;
+      plan.value = merged(cell.entries[0], cell.access, cell.view);
+      if (plan.value.is_empty()) continue;
+    }
+    const std::vector<CellEntry> left = after(cell, plan);
+    for (const CellEntry gone : cell.entries) {
+      ASSERT_TRUE(stands_for(gone, left, cell.access, cell.view)) << "round " << round;
+    }
+  }
+  for (const int kind : {0, 1, 2}) EXPECT_GT(taken[kind], 100) << "a case that the test does not reach: " << kind;
+  EXPECT_EQ(taken[3], 0);
+}
+
+TEST(LoopStep, OfReadsTakesOnlyWhatTheRulesAllow) { check_loop_steps<AccessKind::kRead>(7); }
+TEST(LoopStep, OfWritesTakesOnlyWhatTheRulesAllow) { check_loop_steps<AccessKind::kWrite>(8); }
+
 TEST(QuickPlan, OfReadsTakesOnlyWhatTheRulesAllow) { check_quick_plan<AccessKind::kRead>(5); }
 TEST(QuickPlan, OfWritesTakesOnlyWhatTheRulesAllow) { check_quick_plan<AccessKind::kWrite>(6); }
 
-TEST(QuickPlan, AsksWhenAnEntryIsNotOrdered) {
+TEST(QuickPlan, AsksWhenAnEntryIsNotOrderedAndCollides) {
   const KnownClocks view{{{1, 3}}, {}, true};
-  const CellEntry own = access(3, 1, 0xff, AccessKind::kRead).entry();
-  EXPECT_EQ(quick_plan<AccessKind::kRead>(entry(1, 2, 0xff, AccessKind::kRead), CellEntry{}, own, view),
+  const CellEntry own = access(3, 1, 0x0f, AccessKind::kRead).entry();
+  EXPECT_EQ(quick_plan<AccessKind::kRead>(entry(1, 2, 0x0f, AccessKind::kWrite), CellEntry{}, own, view),
             QuickPlan::kAsk);
-  EXPECT_EQ(quick_plan<AccessKind::kRead>(entry(2, 1, 0xff, AccessKind::kRead), CellEntry{}, own, view),
+  EXPECT_EQ(quick_plan<AccessKind::kRead>(entry(1, 2, 0xf0, AccessKind::kWrite), CellEntry{}, own, view),
+            QuickPlan::kSecond)
+      << "other bytes";
+  EXPECT_EQ(quick_plan<AccessKind::kRead>(entry(1, 2, 0x0f, AccessKind::kRead), CellEntry{}, own, view),
+            QuickPlan::kSecond)
+      << "two readers";
+  EXPECT_EQ(quick_plan<AccessKind::kRead>(entry(2, 1, 0x0f, AccessKind::kRead), CellEntry{}, own, view),
             QuickPlan::kFirst);
 }
 
