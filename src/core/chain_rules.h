@@ -3,9 +3,11 @@
 // cell_rules.h.
 //
 // An access takes the place of an entry that may go, merges with one of its own
-// epoch, or needs a further place. As soon as at most one entry must stay besides
-// the access, two entries suffice again: without this, memory that was once used
-// byte by byte would stay expensive for ever.
+// epoch, or needs a further place. What younger entries of its slot subsume on all
+// its bytes may go as well: whoever races with it races with one of those. So a
+// word keeps what its threads did last, and not an entry per epoch. As soon as
+// few entries must stay, they move together: without this, memory that was once
+// used byte by byte would stay expensive for ever.
 #pragma once
 
 #include <cstdint>
@@ -16,44 +18,51 @@
 namespace deadheat {
 
 struct ChainPlan {
+  static constexpr int kMostStaying = 3;
   enum class Step : std::uint8_t {
     kNothing,  // same epoch
     kPlace,    // entry `index` becomes `value`
-    kShrink,   // only `value` and `stays` are left; `index` as for kPlace
+    kShrink,   // only `value` and `stays` must be left; `index` as for kPlace
     kGrow,     // all must stay
   };
   Step step = Step::kNothing;
   int index = -1;
   CellEntry value;
-  CellEntry stays;
+  // What must stay besides the value, if it is so little.
+  CellEntry stays[kMostStaying];
+  int staying = 0;
 };
 
-// The youngest entry of the access's slot, of those the one for most bytes: what it
-// covers may go. Without this, a word that is written in parts keeps an entry per
-// epoch.
-[[nodiscard]] constexpr CellEntry youngest_own(std::span<const CellEntry> entries, CellEntry own) {
-  CellEntry cover;
-  for (const CellEntry entry : entries) {
-    if (entry.is_empty() || !entry.has_slot_of(own)) continue;
-    const bool is_younger = entry.epoch().clock() > cover.epoch().clock();
-    const bool is_wider = entry.epoch() == cover.epoch() && (cover.mask() & ~entry.mask()) == 0;
-    if (cover.is_empty() || is_younger || is_wider) cover = entry;
+// Whether younger entries of its slot, the access helping, stand for this one. An
+// equal one does not: while an entry moves to another place it is in both, and
+// either may be the one that is left.
+template <CellView View>
+[[nodiscard]] constexpr bool is_covered_by_all(std::span<const CellEntry> entries, std::size_t index,
+                                               const CellAccess& access, const View& view) {
+  const CellEntry older = entries[index];
+  ByteMask left = older.mask();
+  for (std::size_t other = 0; other < entries.size() && left != 0; ++other) {
+    const CellEntry younger = entries[other];
+    if (younger == older || younger.is_empty() || !younger.has_slot_of(older)) continue;
+    if (younger.epoch().clock() < older.epoch().clock() || !older.is_subsumed_by(younger.kind())) continue;
+    if (younger.epoch() == older.epoch() && other > index) continue;
+    left = static_cast<ByteMask>(left & ~younger.mask());
   }
-  return cover;
+  if ((left & ~access.mask) != 0) return false;
+  return left == 0 || (older.is_subsumed_by(access.kind) && view.happened_before(older));
 }
 
 template <CellView View>
 [[nodiscard]] constexpr ChainPlan plan_chain(std::span<const CellEntry> entries, const CellAccess& access,
                                              const View& view) {
   using Step = ChainPlan::Step;
-  ChainPlan plan{Step::kGrow, -1, access.entry(), {}};
-  const CellEntry cover = youngest_own(entries, access.entry());
+  ChainPlan plan;
+  plan.value = access.entry();
   bool is_merged = false;
-  std::uint32_t needed = 0;
-  for (int index = 0; index < static_cast<int>(entries.size()); ++index) {
+  for (std::size_t index = 0; index < entries.size(); ++index) {
     const CellEntry entry = entries[index];
     if (entry.is_empty()) {
-      if (plan.index < 0) plan.index = index;
+      if (plan.index < 0) plan.index = static_cast<int>(index);
       continue;
     }
     if (is_same_epoch(entry, access)) return {};
@@ -61,25 +70,22 @@ template <CellView View>
       const CellEntry together = merged(entry, access, view);
       if (!together.is_empty()) {
         is_merged = true;
-        plan.index = index;
+        plan.index = static_cast<int>(index);
         plan.value = together;
         continue;
       }
     }
-    const bool may_leave =
-        may_go(entry, access, view) || (entry != cover && !cover.is_empty() && is_covered(entry, cover, access, view));
-    if (!may_leave) {
-      ++needed;
-      plan.stays = entry;
+    if (!may_go(entry, access, view) && !is_covered_by_all(entries, index, access, view)) {
+      if (plan.staying < ChainPlan::kMostStaying) plan.stays[plan.staying] = entry;
+      ++plan.staying;
     } else if (plan.index < 0) {
-      plan.index = index;
+      plan.index = static_cast<int>(index);
     }
   }
-  if (needed <= 1) {
+  if (plan.staying <= 1) {
     plan.step = Step::kShrink;
-    if (needed == 0) plan.stays = CellEntry{};
-  } else if (plan.index >= 0) {
-    plan.step = Step::kPlace;
+  } else {
+    plan.step = plan.index >= 0 ? Step::kPlace : Step::kGrow;
   }
   return plan;
 }

@@ -59,7 +59,7 @@ void catch_races_in_chain(std::uint64_t link, const CellAccess& access, const Th
 
 // The entries of a cell and its chain, and where they are. The first is the cell's.
 struct Gathered {
-  static constexpr int kMost = 32;
+  static constexpr int kMost = 64;
   CellEntry entries[kMost];
   std::atomic<std::uint64_t>* places[kMost];
   int count = 0;
@@ -91,6 +91,21 @@ struct Gathered {
   }
 };
 
+// A new block at the end of the chain, with this entry and the one that its link
+// displaces.
+bool append_entry(ThreadState& self, std::atomic<std::uint64_t>& last, std::uint64_t entry) {
+  std::uint64_t displaced = last.load(std::memory_order_relaxed);
+  if (is_link(displaced)) return false;
+  const std::uint64_t link = make_block(self, displaced, entry);
+  if (link == 0) {
+    count_loss(Loss::kNoCellBlock);
+    return last.compare_exchange_strong(displaced, entry, std::memory_order_seq_cst);
+  }
+  if (last.compare_exchange_strong(displaced, link, std::memory_order_seq_cst)) return true;
+  discard_block(link);
+  return false;
+}
+
 // Puts somebody else's entry back into a cell from which it was unlinked.
 void insert_again(ThreadState& self, ShadowCell& cell, std::uint64_t entry) {
   for (;;) {
@@ -103,13 +118,27 @@ void insert_again(ThreadState& self, ShadowCell& cell, std::uint64_t entry) {
       continue;
     }
     bool is_in = false;
+    std::atomic<std::uint64_t>* last = nullptr;
     for_each_in_chain(second, [&](std::atomic<std::uint64_t>& place, CellEntry old) {
       std::uint64_t expected = 0;
       is_in = old.is_empty() && place.compare_exchange_strong(expected, entry, std::memory_order_seq_cst);
+      last = &place;
       return !is_in;
     });
+    if (!is_in && last != nullptr) is_in = append_entry(self, *last, entry);
     if (is_in && cell.entries[1].load(std::memory_order_seq_cst) == second) return;
   }
+}
+
+// A chain that was just unlinked, once more: what came in meanwhile goes back.
+void look_at_unlinked(ThreadState& self, ShadowCell& cell, std::uint64_t link, const Gathered& seen,
+                      const CellAccess& access, CaughtRaces& caught) {
+  const ThreadView view(self);
+  for_each_in_chain(link, [&](const std::atomic<std::uint64_t>&, CellEntry entry) {
+    if (is_race(entry, access, view)) caught.add(entry);
+    if (!entry.is_empty() && !seen.has(entry)) insert_again(self, cell, entry.bits());
+    return true;
+  });
 }
 
 // At most one entry besides the own must stay: the cell needs no chain any more.
@@ -120,13 +149,13 @@ Outcome shrink(ThreadState& self, ShadowCell& cell, std::uint64_t link, const Ga
                const CellAccess& access, CaughtRaces& caught, bool& unlinked) {
   const ThreadView view(self);
   const CellEntry first = seen.entries[0];
-  const bool first_stays = !first.is_empty() && first == plan.stays;
+  const bool first_stays = !first.is_empty() && first == plan.stays[0];
   if (!first_stays) {
     if (!replace_entry(cell.entries[0], first.bits(), plan.value.bits())) return Outcome::kAgain;
     if (is_race(first, access, view)) caught.add(first);
   }
   std::uint64_t expected = link;
-  const CellEntry in_second = first_stays ? plan.value : plan.stays;
+  const CellEntry in_second = first_stays ? plan.value : plan.stays[0];
   if (!cell.entries[1].compare_exchange_strong(expected, in_second.bits(), std::memory_order_seq_cst)) {
     if (first_stays) return Outcome::kAgain;
     look_at_other(cell.entries[1], access, view, caught);
@@ -137,11 +166,37 @@ Outcome shrink(ThreadState& self, ShadowCell& cell, std::uint64_t link, const Ga
     look_at_other(cell.entries[0], access, view, caught);
     if (cell.entries[0].load(std::memory_order_seq_cst) != first.bits()) insert_again(self, cell, first.bits());
   }
-  for_each_in_chain(link, [&](const std::atomic<std::uint64_t>&, CellEntry entry) {
-    if (is_race(entry, access, view)) caught.add(entry);
-    if (!entry.is_empty() && !seen.has(entry)) insert_again(self, cell, entry.bits());
-    return true;
-  });
+  look_at_unlinked(self, cell, link, seen, access, caught);
+  return Outcome::kDone;
+}
+
+// Few entries must stay of a long chain: they move to one block, together with the
+// own. The first stays where it is.
+Outcome compact(ThreadState& self, ShadowCell& cell, std::uint64_t link, const Gathered& seen, const ChainPlan& plan,
+                const CellAccess& access, CaughtRaces& caught, bool& unlinked) {
+  const std::uint64_t fresh = make_block(self, plan.value.bits(), 0);
+  if (fresh == 0) {
+    count_loss(Loss::kNoCellBlock);
+    for (const std::atomic<std::uint64_t>& entry : cell.entries) look_at_other(entry, access, ThreadView(self), caught);
+    return Outcome::kDone;
+  }
+  int used = 1;
+  for (int index = 0; index < plan.staying; ++index) {
+    if (plan.stays[index] == seen.entries[0]) continue;
+    block_of(fresh)->entries[used++].store(plan.stays[index].bits(), std::memory_order_relaxed);
+  }
+  std::uint64_t expected = link;
+  if (!cell.entries[1].compare_exchange_strong(expected, fresh, std::memory_order_seq_cst)) {
+    discard_block(fresh);
+    return Outcome::kAgain;
+  }
+  unlinked = true;
+  look_at_other(cell.entries[0], access, ThreadView(self), caught);
+  const CellEntry first = seen.entries[0];
+  if (!first.is_empty() && cell.entries[0].load(std::memory_order_seq_cst) != first.bits()) {
+    insert_again(self, cell, first.bits());
+  }
+  look_at_unlinked(self, cell, link, seen, access, caught);
   return Outcome::kDone;
 }
 
@@ -175,20 +230,6 @@ bool place_entry(ThreadState& self, ShadowCell& cell, std::uint64_t link, const 
   return false;
 }
 
-// A new block at the end of the chain, with the entry that its link displaces.
-bool append_entry(ThreadState& self, const Gathered& seen, const CellAccess& access) {
-  std::uint64_t displaced = seen.last->load(std::memory_order_relaxed);
-  if (is_link(displaced)) return false;
-  const std::uint64_t link = make_block(self, displaced, access.entry().bits());
-  if (link == 0) {
-    count_loss(Loss::kNoCellBlock);
-    return seen.last->compare_exchange_strong(displaced, access.entry().bits(), std::memory_order_seq_cst);
-  }
-  if (seen.last->compare_exchange_strong(displaced, link, std::memory_order_seq_cst)) return true;
-  discard_block(link);
-  return false;
-}
-
 // `unlinked`: the chain is the caller's to release.
 Outcome change_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, const CellAccess& access,
                      CaughtRaces& caught, bool& unlinked) {
@@ -203,11 +244,15 @@ Outcome change_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, co
   if (plan.step == ChainPlan::Step::kShrink && seen.is_complete) {
     return shrink(self, cell, link, seen, plan, access, caught, unlinked);
   }
+  const bool is_long = seen.count > 1 + CellBlock::kEntries;
+  if (is_long && plan.staying <= ChainPlan::kMostStaying && seen.is_complete) {
+    return compact(self, cell, link, seen, plan, access, caught, unlinked);
+  }
   if (plan.index >= 0) {
     if (!place_entry(self, cell, link, seen, plan, access)) return Outcome::kAgain;
     const CellEntry replaced = seen.entries[plan.index];
     if (is_race(replaced, access, view)) caught.add(replaced);
-  } else if (!append_entry(self, seen, access)) {
+  } else if (!append_entry(self, *seen.last, access.entry().bits())) {
     return Outcome::kAgain;
   }
   look_at_other(cell.entries[0], access, view, caught);

@@ -22,15 +22,36 @@ PairTable origins;     // (situation, code address and shape)
 std::atomic<std::uint64_t> without_locks{0};
 std::atomic<std::uint64_t> unknown{0};
 
+// The innermost of the two latest calls from the same place, if there are two.
+// Recursion would number every path through it; so a third call counts as the
+// second, and reports show two rounds of it.
+const Frame* recursion_of(const Frame* frame, const Frame* bottom) {
+  constexpr std::ptrdiff_t kLookBack = 64;
+  const Frame* const end = frame - bottom > kLookBack ? frame - kLookBack : bottom;
+  const Frame* innermost = nullptr;
+  for (const Frame* below = frame; below-- > end;) {
+    if (below->call != frame->call) continue;
+    if (innermost != nullptr) return innermost;
+    innermost = below;
+  }
+  return nullptr;
+}
+
 // The frames below are numbered already more often than not, the lowest always.
-std::uint32_t number_frames(Frame* top) {
+std::uint32_t number_frames(Frame* top, const Frame* bottom) {
   Frame* known = top;
   while ((known - 1)->context == 0) --known;
   std::uint32_t stack = (known - 1)->context;
   for (Frame* frame = known; frame != top; ++frame) {
-    const std::uint32_t longer = stacks.number(stack, frame->call);
-    if (longer == 0) return stack;  // full: the stack ends here
-    stack = longer;
+    if (const Frame* same = recursion_of(frame, bottom)) {
+      stack = same->context;
+      frame->path = same->path;
+    } else {
+      const std::uint32_t longer = stacks.number(stack, frame->call);
+      if (longer == 0) return stack;  // full: the stack ends here
+      stack = longer;
+      frame->path = longer_path((frame - 1)->path, frame->call);
+    }
     frame->context = stack;
   }
   return stack;
@@ -72,7 +93,7 @@ bool map_origins() {
 
 StackId open_stack(ThreadState& self) {
   Frame* top = current.state == &self ? current.top : self.saved_top;
-  return StackId{number_frames(top)};
+  return StackId{number_frames(top, self.frames + 1)};
 }
 
 std::uint32_t current_stack(ThreadState& self, Address code) {
@@ -91,9 +112,11 @@ OriginId origin_of(ThreadState& self, std::uint64_t code_and_shape) {
     for (std::uint32_t index = 0; index < kOriginCacheSize; ++index) self.origins[index] = {};
     publish_epoch(self);
   }
+  // First, as it may shorten the path.
+  const std::uint32_t stack = raw(open_stack(self));
   const std::uint64_t key = cache_key(code_and_shape);
   if (const OriginId known = cached_under(key); known != OriginId::kUnknown) return known;
-  const std::uint32_t origin = look_up(raw(open_stack(self)), number_lock_set(self), code_and_shape);
+  const std::uint32_t origin = look_up(stack, number_lock_set(self), code_and_shape);
   if (current.origins != no_origins) cache_entry(key) = {key, origin, 0};
   return OriginId{origin};
 }

@@ -133,7 +133,11 @@ class CellDetector final : public Detector {
   [[nodiscard]] const std::vector<Finding>& findings() const override { return collector_.findings(); }
   [[nodiscard]] std::vector<Range> racy_bytes() const override { return collector_.racy_bytes(); }
   [[nodiscard]] std::vector<Counter> counters() const override {
-    return {{"quick", quick_}, {"merged", merged_}, {"extended", extended_}, {"collapsed", collapsed_}};
+    return {{"quick", quick_},
+            {"merged", merged_},
+            {"extended", extended_},
+            {"collapsed", collapsed_},
+            {"compacted", compacted_}};
   }
   [[nodiscard]] const Slots& slots() const { return slots_; }
 
@@ -388,7 +392,14 @@ class CellDetector final : public Detector {
       ++collapsed_;
       cell = Cell{};
       cell.entries[0] = plan.value;
-      cell.entries[1] = plan.stays;
+      cell.entries[1] = plan.stays[0];
+    } else if (all.size() > 5 && plan.staying <= ChainPlan::kMostStaying) {
+      ++compacted_;
+      cell.chain.assign(4, CellEntry{});
+      cell.chain[0] = plan.value;
+      for (int index = 0, used = 1; index < plan.staying; ++index) {
+        if (plan.stays[index] != cell.entries[0]) cell.chain[used++] = plan.stays[index];
+      }
     } else if (plan.step == Step::kPlace) {
       (plan.index == 0 ? cell.entries[0] : cell.chain[plan.index - 1]) = plan.value;
     } else {
@@ -434,6 +445,7 @@ class CellDetector final : public Detector {
   std::uint64_t merged_ = 0;
   std::uint64_t extended_ = 0;
   std::uint64_t collapsed_ = 0;
+  std::uint64_t compacted_ = 0;
 };
 
 }  // namespace deadheat
