@@ -84,8 +84,10 @@ class FindingBuilder {
 
   // Locks that lived at one address one after the other are different locks.
   // The first keeps the address as its identity; addresses of programs leave the
-  // top byte free to tell the others apart.
+  // top byte free to tell the others apart. Of locks that are created by the
+  // thousand (address 0) only the place is known: each is taken for another.
   SyncId identity_of(const raw_report::Lock& lock) {
+    if (lock.address == 0) return SyncId{(std::uint64_t{1} << 55U) + ++one_of_many_};
     std::vector<std::uint64_t>& serials = serials_[lock.address];
     auto at = std::find(serials.begin(), serials.end(), lock.serial);
     if (at == serials.end()) at = serials.insert(serials.end(), lock.serial);
@@ -96,6 +98,10 @@ class FindingBuilder {
     const auto same = [&](const LiveLock& lock) { return lock.id == id; };
     if (std::any_of(live_.locks.begin(), live_.locks.end(), same)) return;
     live_.locks.push_back({id, source.address, stack_of(source.created)});
+    if (source.address == 0) {
+      live_.dictionary.syncs[id] = "one of many locks";
+      return;
+    }
     if (const auto symbol = global_at(source.address)) {
       const std::uint64_t offset = source.address - symbol->second.address;
       std::string name = symbol->second.name;
@@ -189,6 +195,7 @@ class FindingBuilder {
   LiveFinding live_;
   std::map<std::uint64_t, SiteStack> sites_;
   std::map<std::uint64_t, std::vector<std::uint64_t>> serials_;  // by lock address
+  std::uint64_t one_of_many_ = 0;
 };
 
 }  // namespace

@@ -103,11 +103,12 @@ void add_locks(std::string& out, const LiveFinding& live, ColourMode colour) {
   for (const LiveLock& lock : live.locks) {
     if (lock.created.empty()) continue;
     const auto name = live.dictionary.syncs.find(lock.id);
-    add_line(out, "lock",
-             name == live.dictionary.syncs.end()
-                 ? fmt::format("lock {:#x}, created or first used", lock.address)
-                 : fmt::format("{} ({:#x}), created or first used", printable(name->second), lock.address),
-             colour);
+    std::string words = fmt::format("lock {:#x}", lock.address);
+    if (name != live.dictionary.syncs.end()) {
+      words = printable(name->second);
+      if (lock.address != 0) words += fmt::format(" ({:#x})", lock.address);
+    }
+    add_line(out, "lock", words + ", created or first used", colour);
     add_stack(out, lock.created, live.dictionary, colour);
   }
 }
