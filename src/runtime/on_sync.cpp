@@ -141,16 +141,18 @@ void on_lock_acquired(ThreadState& self, Address lock, LockMode mode, LockAttemp
     held = nullptr;
   }
   const auto depth = static_cast<std::uint16_t>(held == nullptr ? 1 : held->depth + 1);
-  const RecordedStep step(self, events::acquire(self.clock.id(), sync_id(lock), mode, depth, attempt), code);
+  const Event acquire = events::acquire(self.clock.id(), sync_id(lock), mode, depth, attempt);
   if (held != nullptr) {
+    const RecordedStep step(self, acquire, code);
     ++held->depth;
     return;
   }
-  acquire_lock(self, lock, mode, code);
-  if (is_recording()) {
-    record_more(events::atomic(EventKind::kAtomicLoad, self.clock.id(), lock, 1, MemoryOrder::kRelaxed), code);
-  }
+  // Before what the lock orders: its creation must be ordered by something else.
+  const RecordedStep step(
+      self, events::atomic(EventKind::kAtomicLoad, self.clock.id(), lock, 1, MemoryOrder::kRelaxed), code);
   touch_lock(self, lock, AccessKind::kAtomicRead, code);
+  if (is_recording()) record_more(acquire, code);
+  acquire_lock(self, lock, mode, code);
 }
 
 void on_lock_try_failed(ThreadState& self, Address lock, LockMode mode, Address code) {
