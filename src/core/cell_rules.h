@@ -181,6 +181,9 @@ template <AccessKind kKind>
   if (first.has_slot_of(own) && rules::may_make_room<kKind>(first, own)) return {own.bits(), false};
   const std::uint64_t from_second = second.bits() ^ own.bits();
   if ((from_second & ~CellEntry::kMaskBits) == 0) return {second.bits() | own.bits(), true};
+  if (rules::merges(second, own)) {
+    return {(second.bits() | own.bits()) & ~std::uint64_t{CellEntry::kMaxOrigin}, true, true};
+  }
   return {(from_second & kSameAccess) == 0 || second.is_empty() ? own.bits() : 0, true};
 }
 

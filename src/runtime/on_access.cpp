@@ -246,20 +246,18 @@ template <AccessKind kKind>
   const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
   const LoopStep step = next_in_loop<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own);
   if (step.value == 0) return Settled::kNo;
-  if (step.takes_second) {
-    if (!replace_entry(cell.entries[1], second, step.value)) return Settled::kNo;
-    other = 0;
-    return cell.entries[0].load(std::memory_order_seq_cst) == first ? Settled::kYes : Settled::kOtherChanged;
-  }
+  const std::uint64_t old = step.takes_second ? second : first;
   std::uint64_t value = step.value;
   if (step.combines) {
-    const OriginId origin = cached_combination(CellEntry::from_bits(first).origin(), own.origin(), own.mask());
+    const OriginId origin = cached_combination(CellEntry::from_bits(old).origin(), own.origin(), own.mask());
     if (origin == OriginId::kUnknown) return Settled::kNo;
     value |= raw(origin);
   }
-  if (!replace_entry(cell.entries[0], first, value)) return Settled::kNo;
-  other = 1;
-  return cell.entries[1].load(std::memory_order_seq_cst) == second ? Settled::kYes : Settled::kOtherChanged;
+  const int index = step.takes_second ? 1 : 0;
+  if (!replace_entry(cell.entries[index], old, value)) return Settled::kNo;
+  other = 1 - index;
+  const bool is_quiet = cell.entries[other].load(std::memory_order_seq_cst) == (step.takes_second ? first : second);
+  return is_quiet ? Settled::kYes : Settled::kOtherChanged;
 }
 
 // The other common cases; false when they do not settle it.
@@ -445,12 +443,10 @@ INSTANTIATE(check_across, 8)
 INSTANTIATE(check_across, 16)
 #undef INSTANTIATE
 
-void check_atomic(ThreadState& self, AccessKind kind, Address address, std::size_t size, Address code) {
-  if (!self.ignore.ignores(kind)) check_range(self, kind, address, size, code, 0);
-}
+namespace {
 
 // Every word of the range was accessed like this in this epoch.
-bool is_settled_range(AccessKind kind, Address begin, std::size_t size) {
+[[gnu::always_inline]] inline bool is_settled_range(AccessKind kind, Address begin, std::size_t size) {
   const Address end = begin + size;
   for (Address word = begin & ~Address{7}; word < end; word += 8) {
     const std::uint64_t mask_bits = std::uint64_t{bytes_in_word(word, begin, end)} << CellEntry::kMaskShift;
@@ -461,6 +457,13 @@ bool is_settled_range(AccessKind kind, Address begin, std::size_t size) {
     if (((cell.entries[1].load(std::memory_order_relaxed) ^ wanted) & care) != 0) return false;
   }
   return true;
+}
+
+}  // namespace
+
+void check_atomic(ThreadState& self, AccessKind kind, Address address, std::size_t size, Address code) {
+  if (is_settled_range(kind, address, size) || self.ignore.ignores(kind)) return;
+  check_range(self, kind, address, size, code, 0);
 }
 
 void on_range(ThreadState& self, AccessKind kind, Address begin, std::size_t size, Address code) {

@@ -97,9 +97,21 @@ StackId open_stack(ThreadState& self) {
 }
 
 std::uint32_t current_stack(ThreadState& self, Address code) {
+  // Every malloc and free asks. In the cache of origins, under a shape that no access has.
+  constexpr AccessShape kStackOnly{0xff, 0};
+  const bool has_cache = current.state == &self && current.origins != no_origins;
+  if (has_cache) {
+    const OriginId known = cached_origin(code_and_shape(code, kStackOnly));
+    if (known != OriginId::kUnknown) return raw(known);
+  }
   const std::uint32_t stack = raw(open_stack(self));
   const std::uint32_t longer = stacks.number(stack, code);
-  return longer == 0 ? stack : longer;
+  const std::uint32_t result = longer == 0 ? stack : longer;
+  if (has_cache) {
+    const std::uint64_t key = cache_key(code_and_shape(code, kStackOnly));
+    cache_entry(key) = {key, result, 0};
+  }
+  return result;
 }
 
 OriginCacheEntry no_origins[kOriginCacheSize];

@@ -260,8 +260,8 @@ void check_loop_steps(std::uint64_t seed) {
     }
     CellPlan plan{Step::kPlace, static_cast<std::uint8_t>(step.takes_second ? 1 : 0), CellEntry::from_bits(step.value)};
     if (step.combines) {
-      ASSERT_TRUE(can_merge(cell.entries[0], cell.access)) << "round " << round;
-      plan.value = merged(cell.entries[0], cell.access, cell.view);
+      ASSERT_TRUE(can_merge(cell.entries[plan.index], cell.access)) << "round " << round;
+      plan.value = merged(cell.entries[plan.index], cell.access, cell.view);
       if (plan.value.is_empty()) continue;
     }
     const std::vector<CellEntry> left = after(cell, plan);
@@ -269,8 +269,7 @@ void check_loop_steps(std::uint64_t seed) {
       ASSERT_TRUE(stands_for(gone, left, cell.access, cell.view)) << "round " << round;
     }
   }
-  for (const int kind : {0, 1, 2}) EXPECT_GT(taken[kind], 100) << "a case that the test does not reach: " << kind;
-  EXPECT_EQ(taken[3], 0);
+  for (const int count : taken) EXPECT_GT(count, 100) << "a case that the test does not reach";
 }
 
 TEST(LoopStep, OfReadsTakesOnlyWhatTheRulesAllow) { check_loop_steps<AccessKind::kRead>(7); }
