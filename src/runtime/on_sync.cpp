@@ -148,8 +148,8 @@ void on_lock_acquired(ThreadState& self, Address lock, LockMode mode, LockAttemp
     return;
   }
   // Before what the lock orders: its creation must be ordered by something else.
-  const RecordedStep step(
-      self, events::atomic(EventKind::kAtomicLoad, self.clock.id(), lock, 1, MemoryOrder::kRelaxed), code);
+  const RecordedStep step(self, events::atomic(EventKind::kAtomicLoad, self.clock.id(), lock, 1, MemoryOrder::kRelaxed),
+                          code);
   touch_lock(self, lock, AccessKind::kAtomicRead, code);
   if (is_recording()) record_more(acquire, code);
   acquire_lock(self, lock, mode, code);
