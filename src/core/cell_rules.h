@@ -15,7 +15,7 @@
 //              what later accesses collide with.
 //   Obsolete.  An entry that happens before every thread there is can never race
 //              again: threads only learn, and new ones inherit.
-//   Covered.   Of two entries of one slot the older may go when the younger
+//   Covered.   Of two entries of one thread the older may go when the younger
 //              subsumes it on all its bytes, the access helping.
 //   Merge.     The same epoch and kind on further bytes; the origins are combined
 //              such that each byte's can be told (runtime/origins.h).
@@ -50,6 +50,8 @@ template <class View>
 concept CellView = requires(const View& view, CellEntry entry) {
   { view.happened_before(entry) } -> std::convertible_to<bool>;
   { view.is_obsolete(entry) } -> std::convertible_to<bool>;
+  // Whether everybody who knows the second entry's access knows the first one's.
+  { view.is_known_with(entry, entry) } -> std::convertible_to<bool>;
   // The origin of an entry to which an access with another origin adds these
   // bytes; kUnknown if there is none, then they are not merged.
   { view.combine(OriginId{}, OriginId{}, ByteMask{}) } -> std::convertible_to<OriginId>;
@@ -97,7 +99,7 @@ template <CellView View>
 template <CellView View>
 [[nodiscard]] constexpr bool is_covered(CellEntry older, CellEntry younger, const CellAccess& access,
                                         const View& view) {
-  if (older.slot() != younger.slot() || older.epoch().clock() > younger.epoch().clock()) return false;
+  if (older.is_empty() || younger.is_empty() || !view.is_known_with(older, younger)) return false;
   if (!older.is_subsumed_by(younger.kind())) return false;
   ByteMask left = static_cast<ByteMask>(older.mask() & ~younger.mask());
   if (left != 0 && older.is_subsumed_by(access.kind) && view.happened_before(older)) {

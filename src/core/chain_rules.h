@@ -43,9 +43,8 @@ template <CellView View>
   ByteMask left = older.mask();
   for (std::size_t other = 0; other < entries.size() && left != 0; ++other) {
     const CellEntry younger = entries[other];
-    if (younger == older || younger.is_empty() || !younger.has_slot_of(older)) continue;
-    if (younger.epoch().clock() < older.epoch().clock() || !older.is_subsumed_by(younger.kind())) continue;
-    if (younger.epoch() == older.epoch() && other > index) continue;
+    if (younger == older || younger.is_empty() || !older.is_subsumed_by(younger.kind())) continue;
+    if (younger.epoch() == older.epoch() ? other > index : !view.is_known_with(older, younger)) continue;
     left = static_cast<ByteMask>(left & ~younger.mask());
   }
   if ((left & ~access.mask) != 0) return false;

@@ -13,6 +13,8 @@ namespace deadheat::runtime {
 
 std::atomic<std::uint64_t> slot_base[kSlotCount];
 std::atomic<std::uint64_t> slot_known[kSlotCount];
+std::atomic<std::uint64_t> slot_taken[kSlotCount];
+std::atomic<std::uint64_t> slot_since[kSlotCount];
 
 namespace {
 
@@ -153,7 +155,11 @@ ThreadSlot take_slot(const RuntimeClock& inherited, ThreadId thread) {
   }
   const Clock base = slot_base[raw(slot)].load(std::memory_order_relaxed);
   const Clock known = inherited.clock_of(slot);
-  all_tenures[raw(slot)]->push_back(Tenure{(known < base ? base : known) + 1, thread});
+  const Clock since = (known < base ? base : known) + 1;
+  all_tenures[raw(slot)]->push_back(Tenure{since, thread});
+  static std::uint32_t taken = 0;
+  slot_since[raw(slot)].store(since, std::memory_order_relaxed);
+  slot_taken[raw(slot)].store(found ? (std::uint64_t{raw(thread)} << 32) | ++taken : 0, std::memory_order_relaxed);
   return slot;
 }
 

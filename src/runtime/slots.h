@@ -49,6 +49,22 @@ inline constexpr std::uint32_t kSlotCount = ShortEpoch::kMaxSlot + 1;
 [[nodiscard]] inline Clock known_to_all(ThreadSlot slot) {
   return slot_known[raw(slot)].load(std::memory_order_relaxed);
 }
+// The thread that took the slot last, and the how manieth taking of all this was, in
+// 32 bits each; and the clock with which it began. A thread that moves on to a
+// further slot knows all it did in those before: who knows of the later slot
+// knows of the earlier ones.
+[[gnu::visibility("hidden")]] extern std::atomic<std::uint64_t> slot_taken[kSlotCount];
+[[gnu::visibility("hidden")]] extern std::atomic<std::uint64_t> slot_since[kSlotCount];
+
+// Whether everybody who knows the younger entry's access knows the older one's.
+[[nodiscard]] inline bool is_known_with(CellEntry older, CellEntry younger) {
+  if (older.has_slot_of(younger)) return older.epoch().clock() <= younger.epoch().clock();
+  const std::uint64_t earlier = slot_taken[raw(older.slot())].load(std::memory_order_relaxed);
+  const std::uint64_t later = slot_taken[raw(younger.slot())].load(std::memory_order_relaxed);
+  if (earlier >> 32 != later >> 32 || earlier >= later || earlier == 0) return false;
+  return full_clock(younger.epoch()) >= slot_since[raw(younger.slot())].load(std::memory_order_relaxed);
+}
+
 [[nodiscard]] inline ShortEpoch short_epoch(Epoch epoch) {
   return ShortEpoch(epoch.slot(), static_cast<std::uint32_t>(
                                       epoch.clock() - slot_base[raw(epoch.slot())].load(std::memory_order_relaxed)));

@@ -141,6 +141,9 @@ class ThreadView {
   [[nodiscard]] bool is_obsolete(CellEntry entry) const {
     return full_clock(entry.epoch()) <= known_to_all(entry.slot());
   }
+  [[nodiscard]] static bool is_known_with(CellEntry older, CellEntry younger) {
+    return runtime::is_known_with(older, younger);
+  }
   [[nodiscard]] static OriginId combine(OriginId earlier, OriginId added, ByteMask mask) {
     return combined_origin(earlier, added, mask);
   }

@@ -29,6 +29,9 @@ struct KnownClocks {
     return found == clocks.end() ? 0 : found->second;
   }
   [[nodiscard]] bool happened_before(CellEntry entry) const { return entry.epoch().clock() <= of(seen, entry.slot()); }
+  [[nodiscard]] static bool is_known_with(CellEntry older, CellEntry younger) {
+    return older.slot() == younger.slot() && older.epoch().clock() <= younger.epoch().clock();
+  }
   [[nodiscard]] bool is_obsolete(CellEntry entry) const {
     return entry.epoch().clock() <= of(seen_by_all, entry.slot());
   }

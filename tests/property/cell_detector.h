@@ -163,6 +163,9 @@ class CellDetector final : public Detector {
     [[nodiscard]] bool happened_before(CellEntry entry) const {
       return detector_.slots_.full_clock(entry.epoch()) <= clock_.clock_of(detector_.slots_.in_clocks(entry.slot()));
     }
+    [[nodiscard]] static bool is_known_with(CellEntry older, CellEntry younger) {
+      return older.slot() == younger.slot() && older.epoch().clock() <= younger.epoch().clock();
+    }
     [[nodiscard]] bool is_obsolete(CellEntry entry) const {
       return detector_.slots_.full_clock(entry.epoch()) <= detector_.slots_.known_to_all(entry.slot());
     }

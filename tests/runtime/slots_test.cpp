@@ -90,5 +90,31 @@ TEST_F(SlotsTest, KnownToAllIsWhatTheLeastInformedThreadKnows) {
   end(other);
 }
 
+TEST_F(SlotsTest, WhoKnowsALaterSlotOfAThreadKnowsItsEarlierOnes) {
+  const auto entry_in = [](ThreadSlot slot, std::uint64_t clock) {
+    return CellEntry(short_epoch(Epoch(slot, clock)), 0xff, AccessKind::kRead, OriginId{1});
+  };
+  SpinHolder hold(registry().lock);
+  const ThreadSlot earlier = take_slot(RuntimeClock{}, ThreadId{90'003});
+  const ThreadSlot later = take_slot(RuntimeClock{}, ThreadId{90'003});
+  const ThreadSlot foreign = take_slot(RuntimeClock{}, ThreadId{90'004});
+  const auto began = [](ThreadSlot slot) { return slot_since[raw(slot)].load(std::memory_order_relaxed); };
+  const CellEntry old_entry = entry_in(earlier, began(earlier) + 9);
+  const CellEntry new_entry = entry_in(later, began(later));
+  EXPECT_TRUE(is_known_with(old_entry, new_entry));
+  EXPECT_FALSE(is_known_with(new_entry, old_entry));
+  EXPECT_FALSE(is_known_with(old_entry, entry_in(foreign, began(foreign))));
+  EXPECT_TRUE(is_known_with(old_entry, entry_in(earlier, began(earlier) + 10))) << "the same slot";
+  // The thread goes back to its first slot: what it did there before is no sign of
+  // knowing the second.
+  RuntimeClock knows_all;
+  knows_all.set(earlier, began(earlier) + 9);
+  retire_slot(earlier, began(earlier) + 9);
+  ASSERT_EQ(take_slot(knows_all, ThreadId{90'003}), earlier);
+  EXPECT_FALSE(is_known_with(new_entry, old_entry));
+  EXPECT_TRUE(is_known_with(new_entry, entry_in(earlier, began(earlier))));
+  for (const ThreadSlot slot : {earlier, later, foreign}) retire_slot(slot, began(slot) + 9);
+}
+
 }  // namespace
 }  // namespace deadheat::runtime
