@@ -162,11 +162,12 @@ T atomic_update(volatile T* at, int order_number, Address code, Change&& change)
   const RecordedStep step(self, events::atomic(EventKind::kAtomicRmw, self.clock.id(), address, sizeof(T), order),
                           code);
   T old{};
+  const AtomicCheck left = begin_atomic_check(self, AccessKind::kAtomicWrite, address, sizeof(T), code);
   {
     SpinHolder hold(sync_table().stripe(address));
     AtomicObject* object = sync_table().find<AtomicObject>(address);
     take_over(self, object, order);
-    check_atomic(self, AccessKind::kAtomicWrite, address, sizeof(T), code);
+    finish_atomic_check(left, self, AccessKind::kAtomicWrite, address, sizeof(T), code);
     hand_over(self, address, object, order, Write::kReadModifyWrite);
     old = machine_update(at, change);
   }

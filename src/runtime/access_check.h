@@ -35,6 +35,14 @@ void check_first(Address address, Address code);
 template <AccessKind kKind, std::size_t kSize>
 void check_across(Address address, Address code);
 
+// The part of check_atomic() that needs to know nothing of what the operation will
+// acquire: can be done before it takes its lock. check_atomic() does the rest.
+enum class AtomicCheck : std::uint8_t { kAll, kLook, kNothing };
+[[nodiscard]] AtomicCheck begin_atomic_check(ThreadState& self, AccessKind kind, Address address, std::size_t size,
+                                             Address code);
+void finish_atomic_check(AtomicCheck left, ThreadState& self, AccessKind kind, Address address, std::size_t size,
+                         Address code);
+
 // The access half of an atomic operation; the caller records the event. Inside a
 // RuntimeScope.
 void check_atomic(ThreadState& self, AccessKind kind, Address address, std::size_t size, Address code);

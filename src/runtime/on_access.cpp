@@ -461,6 +461,43 @@ namespace {
 
 }  // namespace
 
+namespace {
+
+template <AccessKind kKind>
+AtomicCheck begin_in_word(ThreadState& self, Address address, ByteMask mask, std::uint64_t code_and_shape) {
+  const CellEntry own(short_epoch(self.clock.epoch()), mask, kKind, origin_of(self, code_and_shape));
+  int other = 0;
+  switch (settle_in_loop<kKind>(*cell_of(address), own, other)) {
+    case Settled::kYes:
+      return AtomicCheck::kNothing;
+    case Settled::kOtherChanged:
+      return AtomicCheck::kLook;
+    default:
+      return AtomicCheck::kAll;
+  }
+}
+
+}  // namespace
+
+AtomicCheck begin_atomic_check(ThreadState& self, AccessKind kind, Address address, std::size_t size, Address code) {
+  if (is_settled_range(kind, address, size) || self.ignore.ignores(kind)) return AtomicCheck::kNothing;
+  if ((address & 7) + size > 8) return AtomicCheck::kAll;
+  const ByteMask mask = bytes_in_word(address & ~Address{7}, address, address + size);
+  const std::uint64_t origin = code_and_shape(code, shape_of(kind, size, 0));
+  if (kind == AccessKind::kAtomicWrite) return begin_in_word<AccessKind::kAtomicWrite>(self, address, mask, origin);
+  return begin_in_word<AccessKind::kAtomicRead>(self, address, mask, origin);
+}
+
+void finish_atomic_check(AtomicCheck left, ThreadState& self, AccessKind kind, Address address, std::size_t size,
+                         Address code) {
+  if (left == AtomicCheck::kAll) return check_atomic(self, kind, address, size, code);
+  if (left == AtomicCheck::kNothing) return;
+  const Address word = address & ~Address{7};
+  const OriginId origin = origin_of(self, code_and_shape(code, shape_of(kind, size, 0)));
+  look_at_chain(word,
+                CellEntry(short_epoch(self.clock.epoch()), bytes_in_word(word, address, address + size), kind, origin));
+}
+
 void check_atomic(ThreadState& self, AccessKind kind, Address address, std::size_t size, Address code) {
   if (is_settled_range(kind, address, size) || self.ignore.ignores(kind)) return;
   check_range(self, kind, address, size, code, 0);
