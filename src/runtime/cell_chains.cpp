@@ -257,12 +257,11 @@ Outcome change_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, co
   }
   look_at_other(cell.entries[0], access, view, caught);
   catch_races_in_chain(link, access, view, caught);
-  // Unlinked meanwhile: what was published there is not seen by others.
+  // Unlinked meanwhile: what was published there may not be seen by others. What was
+  // caught stays caught: who unlinked it may have put it back, and then the next
+  // attempt has nothing to do.
   const bool in_cell = CellEntry::from_bits(cell.entries[0].load(std::memory_order_seq_cst)) == plan.value;
-  if (!in_cell && cell.entries[1].load(std::memory_order_seq_cst) != link) {
-    caught.count = 0;
-    return Outcome::kAgain;
-  }
+  if (!in_cell && cell.entries[1].load(std::memory_order_seq_cst) != link) return Outcome::kAgain;
   return Outcome::kDone;
 }
 
@@ -303,7 +302,7 @@ Outcome check_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, con
   bool unlinked = false;
   const Outcome outcome = change_chain(self, cell, link, access, caught, unlinked);
   if (unlinked) release_chain(self, link);
-  if (outcome == Outcome::kDone) caught.report(self, access, word);
+  caught.report(self, access, word);
   return outcome;
 }
 

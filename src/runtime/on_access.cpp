@@ -206,7 +206,10 @@ bool settle_in_chain(ShadowCell& cell, std::uint64_t link, CellEntry own, Addres
   }
   if (found < 0) return false;
   bool is_quiet = true;
+  bool is_linked = true;
   {
+    // A handler of the program that came in between would end the announcement.
+    const RuntimeScope scope;
     const BlockUse use(self);
     if (cell.entries[1].load(std::memory_order_seq_cst) != link) return false;
     if (!replace_entry(*places[found], seen[found], own.bits())) return false;
@@ -214,11 +217,11 @@ bool settle_in_chain(ShadowCell& cell, std::uint64_t link, CellEntry own, Addres
     for (int index = 0; index < 5; ++index) {
       is_quiet = is_quiet && places[index]->load(std::memory_order_seq_cst) == seen[index];
     }
-    // Unlinked meanwhile: what was put there is not seen by others.
-    if (cell.entries[1].load(std::memory_order_seq_cst) != link) return false;
+    is_linked = cell.entries[1].load(std::memory_order_seq_cst) == link;
   }
-  if (!is_quiet) look_at_chain(word, own);
-  return true;
+  if (!is_quiet || !is_linked) look_at_chain(word, own);
+  // Unlinked meanwhile: what was put there may not be seen by others.
+  return is_linked;
 }
 
 enum class Settled : std::uint8_t { kNo, kYes, kOtherChanged };

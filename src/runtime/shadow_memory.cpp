@@ -203,6 +203,7 @@ void for_each_used_part(Address begin, std::size_t size, void (*visit)(Address f
 
 void clear_shadow(Address begin, std::size_t size) {
   if (size == 0 || !has_shadow(begin, size)) return;
+  if (size <= kSmall) return clear_cells(cell_of(begin), cell_of(begin + size - 1) + 1);
   if (size >= kLarge) return give_back_shadow(begin, size);
   for_each_used_part(
       begin, size,
