@@ -155,55 +155,35 @@ template <AccessKind kKind>
   return ((entry.bits() ^ own.bits()) & ~CellEntry::kMaskBits) <= CellEntry::kMaxOrigin;
 }
 
+// In this epoch or an earlier one.
+[[gnu::always_inline]] constexpr bool is_same_access(CellEntry entry, CellEntry own) {
+  constexpr std::uint64_t kSame = CellEntry::kSlotBits | CellEntry::kMaskBits | CellEntry::kKindBits;
+  return ((entry.bits() ^ own.bits()) & kSame) == 0;
+}
+
 }  // namespace rules
 
 // What loops are made of: the first access to a word, further bytes of it, the same
 // access in a later epoch. The other entry is such that it cannot race.
-struct LoopStep {
-  std::uint64_t value = 0;  // 0: none of these
-  bool takes_second = false;
-  bool combines = false;  // the value still needs the origin of both
-};
-
 template <AccessKind kKind>
-[[nodiscard, gnu::always_inline]] constexpr LoopStep next_in_loop(CellEntry first, CellEntry second, CellEntry own) {
-  constexpr std::uint64_t kSameAccess = CellEntry::kSlotBits | CellEntry::kMaskBits | CellEntry::kKindBits;
+[[nodiscard, gnu::always_inline]] constexpr QuickPlan next_in_loop(CellEntry first, CellEntry second, CellEntry own) {
   const auto is_harmless = [&](CellEntry entry) {
     return entry.is_empty() || entry.has_slot_of(own) || (!entry.conflicts_with(kKind) && !entry.is_mark());
   };
-  const std::uint64_t from_first = first.bits() ^ own.bits();
-  if (!is_harmless(second)) return {};
-  if ((from_first & ~CellEntry::kMaskBits) == 0) return {first.bits() | own.bits(), false};
-  if ((from_first & kSameAccess) == 0) return {own.bits(), false};
-  if (rules::merges(first, own)) {
-    return {(first.bits() | own.bits()) & ~std::uint64_t{CellEntry::kMaxOrigin}, false, true};
-  }
-  if (first.is_empty()) return {second.is_empty() ? own.bits() : 0, false};
-  if (!is_harmless(first)) return {};
-  if (first.has_slot_of(own) && rules::may_make_room<kKind>(first, own)) return {own.bits(), false};
-  const std::uint64_t from_second = second.bits() ^ own.bits();
-  if ((from_second & ~CellEntry::kMaskBits) == 0) return {second.bits() | own.bits(), true};
-  if (rules::merges(second, own)) {
-    return {(second.bits() | own.bits()) & ~std::uint64_t{CellEntry::kMaxOrigin}, true, true};
-  }
-  return {(from_second & kSameAccess) == 0 || second.is_empty() ? own.bits() : 0, true};
-}
-
-// The cell has nobody else's entries.
-template <AccessKind kKind>
-[[nodiscard, gnu::always_inline]] constexpr QuickPlan plan_among_own(CellEntry first, CellEntry second, CellEntry own) {
-  if ((first.bits() | second.bits()) == 0) return QuickPlan::kFirst;
-  if (!first.has_slot_of(own) || !(second.is_empty() || second.has_slot_of(own))) return QuickPlan::kAsk;
-  if (rules::may_make_room<kKind>(first, own)) return QuickPlan::kFirst;
+  if (!is_harmless(second)) return QuickPlan::kAsk;
+  if (rules::is_same_access(first, own)) return QuickPlan::kFirst;
   if (rules::merges(first, own)) return QuickPlan::kFirstMerged;
-  return second.is_empty() || rules::may_make_room<kKind>(second, own) ? QuickPlan::kSecond : QuickPlan::kAsk;
+  if (first.is_empty()) return second.is_empty() ? QuickPlan::kFirst : QuickPlan::kAsk;
+  if (!is_harmless(first)) return QuickPlan::kAsk;
+  if (first.has_slot_of(own) && rules::may_make_room<kKind>(first, own)) return QuickPlan::kFirst;
+  if (rules::is_same_access(second, own) || second.is_empty()) return QuickPlan::kSecond;
+  return rules::merges(second, own) ? QuickPlan::kSecondMerged : QuickPlan::kAsk;
 }
 
 // Neither entry races with the access, and one of them may go.
 template <AccessKind kKind, CellView View>
 [[nodiscard, gnu::always_inline]] constexpr QuickPlan quick_plan(CellEntry first, CellEntry second, CellEntry own,
                                                                  const View& view) {
-  if (const QuickPlan plan = plan_among_own<kKind>(first, second, own); plan != QuickPlan::kAsk) return plan;
   const auto is_ordered = [&](CellEntry entry) {
     return entry.has_slot_of(own) || entry.is_empty() || view.happened_before(entry);
   };

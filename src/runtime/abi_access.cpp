@@ -27,23 +27,14 @@ namespace {
 
 using enum AccessKind;
 
-// These bytes of the cell's word.
-template <AccessKind kKind>
-[[gnu::always_inline]] inline bool is_settled(const ShadowCell& cell, std::uint64_t mask) {
-  const std::uint64_t mask_bits = mask << CellEntry::kMaskShift;
-  const std::uint64_t wanted = current.epoch_bits | mask_bits;
-  const std::uint64_t care = CellEntry::care_bits(kKind, mask_bits);
-  if (((cell.entries[0].load(std::memory_order_relaxed) ^ wanted) & care) == 0) return true;
-  return ((cell.entries[1].load(std::memory_order_relaxed) ^ wanted) & care) == 0;
-}
-
 template <AccessKind kKind, std::size_t kSize>
 [[gnu::always_inline]] inline void access(const void* pointer, Address code, std::uint8_t flags = 0) {
   static_assert(kSize <= 8);
   const auto address = reinterpret_cast<Address>(pointer);
   const bool is_aligned = kSize == 1 || (address & (kSize - 1)) == 0;
   constexpr std::uint64_t kBytes = (std::uint64_t{1} << kSize) - 1;
-  if (is_aligned && is_settled<kKind>(*cell_of(address), kSize == 8 ? kBytes : kBytes << (address & 7))) [[likely]]
+  if (is_aligned && is_settled(*cell_of(address), kKind, current.epoch_bits,
+                               kSize == 8 ? kBytes : kBytes << (address & 7))) [[likely]]
     return;
   if (flags == 0) return check_first<kKind, kSize>(address, code);
   check_access(kKind, address, kSize, code, flags);
@@ -55,9 +46,9 @@ template <AccessKind kKind, std::size_t kSize>
   const auto address = reinterpret_cast<Address>(pointer);
   const ShadowCell* cell = cell_of(address);
   const std::uint64_t mask = ((std::uint64_t{1} << kSize) - 1) << (address & 7);
-  bool settled = is_settled<kKind>(cell[0], mask & 0xff);
-  if (settled && mask > 0xff) settled = is_settled<kKind>(cell[1], mask >> 8 & 0xff);
-  if (kSize > 8 && settled && mask > 0xffff) settled = is_settled<kKind>(cell[2], mask >> 16);
+  bool settled = is_settled(cell[0], kKind, current.epoch_bits, mask & 0xff);
+  if (settled && mask > 0xff) settled = is_settled(cell[1], kKind, current.epoch_bits, mask >> 8 & 0xff);
+  if (kSize > 8 && settled && mask > 0xffff) settled = is_settled(cell[2], kKind, current.epoch_bits, mask >> 16);
   if (settled) [[likely]]
     return;
   if (flags == 0) return check_across<kKind, kSize>(address, code);

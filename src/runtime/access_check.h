@@ -9,6 +9,7 @@
 
 #include "model/finding.h"
 #include "model/identity.h"
+#include "runtime/shadow_memory.h"
 #include "runtime/thread_state.h"
 
 namespace deadheat::runtime {
@@ -21,6 +22,17 @@ enum class UpdateMode : std::uint8_t {
 };
 [[gnu::visibility("hidden")]] extern std::atomic<UpdateMode> update_mode;
 void raise_update_mode(UpdateMode mode);
+
+// The thread accessed these bytes of the word like this in this epoch already; the
+// epoch is where an entry has it.
+[[nodiscard, gnu::always_inline]] inline bool is_settled(const ShadowCell& cell, AccessKind kind,
+                                                         std::uint64_t epoch_bits, std::uint64_t mask) {
+  const std::uint64_t mask_bits = mask << CellEntry::kMaskShift;
+  const std::uint64_t wanted = epoch_bits | mask_bits;
+  const std::uint64_t care = CellEntry::care_bits(kind, mask_bits);
+  if (((cell.entries[0].load(std::memory_order_relaxed) ^ wanted) & care) == 0) return true;
+  return ((cell.entries[1].load(std::memory_order_relaxed) ^ wanted) & care) == 0;
+}
 
 // An access of the program's own code, any size and alignment. `flags` are
 // raw_report::kAccess...

@@ -177,7 +177,7 @@ Outcome compact(ThreadState& self, ShadowCell& cell, std::uint64_t link, const G
   const std::uint64_t fresh = make_block(self, plan.value.bits(), 0);
   if (fresh == 0) {
     count_loss(Loss::kNoCellBlock);
-    for (const std::atomic<std::uint64_t>& entry : cell.entries) look_at_other(entry, access, ThreadView(self), caught);
+    look_at_all(cell, access, ThreadView(self), caught);
     return Outcome::kDone;
   }
   int used = 1;
@@ -287,14 +287,10 @@ void look_at_other(const std::atomic<std::uint64_t>& other, const CellAccess& ac
   }
 }
 
-void look_at_others(const ShadowCell& cell, int own_index, const CellAccess& access, const ThreadView& view,
-                    CaughtRaces& caught) {
-  look_at_other(cell.entries[1 - own_index], access, view, caught);
-  // The second is a link now: the own entry went behind it, and with it perhaps the
-  // first.
-  if (own_index == 1 && is_link(cell.entries[1].load(std::memory_order_seq_cst))) {
-    look_at_other(cell.entries[1], access, view, caught);
-  }
+// The first before the second: an entry that moves is put into the chain before it
+// leaves the first place.
+void look_at_all(const ShadowCell& cell, const CellAccess& access, const ThreadView& view, CaughtRaces& caught) {
+  for (const std::atomic<std::uint64_t>& entry : cell.entries) look_at_other(entry, access, view, caught);
 }
 
 Outcome check_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, const CellAccess& access, Address word) {
@@ -319,7 +315,7 @@ Outcome extend_cell(ThreadState& self, ShadowCell& cell, const CellEntry (&seen)
     std::uint64_t expected = seen[1].bits();
     if (link == 0) {
       count_loss(Loss::kNoCellBlock);
-      for (const std::atomic<std::uint64_t>& entry : cell.entries) look_at_other(entry, access, view, caught);
+      look_at_all(cell, access, view, caught);
     } else if (!cell.entries[1].compare_exchange_strong(expected, link, std::memory_order_seq_cst)) {
       discard_block(link);
       return Outcome::kAgain;

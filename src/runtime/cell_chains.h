@@ -62,9 +62,8 @@ enum class Outcome : std::uint8_t { kDone, kAgain };
 void look_at_other(const std::atomic<std::uint64_t>& other, const CellAccess& access, const ThreadView& view,
                    CaughtRaces& caught);
 
-// The same for all entries but the own, which was put at this index.
-void look_at_others(const ShadowCell& cell, int own_index, const CellAccess& access, const ThreadView& view,
-                    CaughtRaces& caught);
+// The same for all entries of the cell and its chain. The own is not in its own way.
+void look_at_all(const ShadowCell& cell, const CellAccess& access, const ThreadView& view, CaughtRaces& caught);
 
 // An access to a word whose cell has this link.
 [[nodiscard]] Outcome check_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, const CellAccess& access,

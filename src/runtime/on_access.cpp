@@ -45,11 +45,11 @@ namespace {
 
 // After the own entry was published: something is wrong with one of the others, or
 // has changed.
-[[gnu::noinline]] void look_again(ThreadState& self, ShadowCell& cell, std::uint8_t index, CellEntry replaced,
-                                  const CellAccess& access, Address word, bool replaced_races) {
+[[gnu::noinline]] void look_again(ThreadState& self, ShadowCell& cell, CellEntry replaced, const CellAccess& access,
+                                  Address word, bool replaced_races) {
   CaughtRaces caught;
   if (replaced_races) caught.add(replaced);
-  look_at_others(cell, index, access, ThreadView(self), caught);
+  look_at_all(cell, access, ThreadView(self), caught);
   caught.report(self, access, word);
 }
 
@@ -71,7 +71,7 @@ namespace {
   if (!replace_entry(cell.entries[plan.index], replaced.bits(), plan.value.bits())) return Outcome::kAgain;
   const bool other_changed = cell.entries[1 - plan.index].load(std::memory_order_seq_cst) != other.bits();
   if (replaced_races || other_races || other_changed) [[unlikely]]
-    look_again(self, cell, plan.index, replaced, access, word, replaced_races);
+    look_again(self, cell, replaced, access, word, replaced_races);
   return Outcome::kDone;
 }
 
@@ -132,28 +132,18 @@ void check_access(AccessKind kind, Address address, std::size_t size, Address co
 
 namespace {
 
-[[gnu::noinline]] void look_at_changed(Address word, CellEntry own, int other) {
+// After the own entry was published: another has changed meanwhile.
+[[gnu::noinline]] void look_at_changed(Address word, CellEntry own) {
   RuntimeScope scope;
   current.state->range_number = 0;
   const CellAccess access{own.epoch(), own.mask(), own.kind(), own.origin()};
   CaughtRaces caught;
-  look_at_others(*cell_of(word), 1 - other, access, ThreadView(*current.state), caught);
-  caught.report(*current.state, access, word);
-}
-
-[[gnu::noinline]] void look_at_chain(Address word, CellEntry own) {
-  RuntimeScope scope;
-  current.state->range_number = 0;
-  const CellAccess access{own.epoch(), own.mask(), own.kind(), own.origin()};
-  CaughtRaces caught;
-  for (const std::atomic<std::uint64_t>& entry : cell_of(word)->entries) {
-    look_at_other(entry, access, ThreadView(*current.state), caught);
-  }
+  look_at_all(*cell_of(word), access, ThreadView(*current.state), caught);
   caught.report(*current.state, access, word);
 }
 
 // The entry with the own access of the same epoch and kind merged into it; 0 when
-// the combination of the origins is not in the thread's cache.
+// the combination of the origins was not used lately.
 [[gnu::always_inline]] inline std::uint64_t merged_quickly(std::uint64_t entry, CellEntry own) {
   OriginId origin = own.origin();
   const OriginId earlier = CellEntry::from_bits(entry).origin();
@@ -184,7 +174,7 @@ bool is_in_chain(const ShadowCell& cell, std::uint64_t link, CellEntry own) {
 // nothing there that it could race with.
 template <AccessKind kKind>
 bool settle_in_chain(ShadowCell& cell, std::uint64_t link, CellEntry own, Address word) {
-  constexpr std::uint64_t kSameAccess = CellEntry::kSlotBits | CellEntry::kMaskBits | CellEntry::kKindBits;
+  const CellAccess access{own.epoch(), own.mask(), kKind, own.origin()};
   ThreadState& self = *current.state;
   const ThreadView view(self);
   CellBlock* block = block_of(link);
@@ -198,11 +188,8 @@ bool settle_in_chain(ShadowCell& cell, std::uint64_t link, CellEntry own, Addres
     const CellEntry entry = CellEntry::from_bits(seen[index]);
     if (entry.is_empty()) continue;
     if (entry.is_mark()) return false;
-    if (entry.has_slot_of(own)) {
-      if (((seen[index] ^ own.bits()) & kSameAccess) == 0) found = index;
-    } else if (entry.conflicts_with(kKind) && (entry.mask() & own.mask()) != 0 && !view.happened_before(entry)) {
-      return false;
-    }
+    if (is_race(entry, access, view)) return false;
+    if (rules::is_same_access(entry, own)) found = index;
   }
   if (found < 0) return false;
   bool is_quiet = true;
@@ -219,48 +206,34 @@ bool settle_in_chain(ShadowCell& cell, std::uint64_t link, CellEntry own, Addres
     }
     is_linked = cell.entries[1].load(std::memory_order_seq_cst) == link;
   }
-  if (!is_quiet || !is_linked) look_at_chain(word, own);
+  if (!is_quiet || !is_linked) look_at_changed(word, own);
   // Unlinked meanwhile: what was put there may not be seen by others.
   return is_linked;
 }
 
 enum class Settled : std::uint8_t { kNo, kYes, kOtherChanged };
 
-// Does what the plan says with a cell that had these entries. `other` becomes the
-// index of the entry that was not taken.
+// Does what the plan says with a cell that had these entries.
 [[gnu::always_inline]] inline Settled carry_out(QuickPlan plan, ShadowCell& cell, std::uint64_t first,
-                                                std::uint64_t second, CellEntry own, int& other) {
+                                                std::uint64_t second, CellEntry own) {
   if (plan == QuickPlan::kAsk) return Settled::kNo;
   const bool takes_second = plan >= QuickPlan::kSecond;
   const bool is_merged = plan == QuickPlan::kFirstMerged || plan == QuickPlan::kSecondMerged;
   const std::uint64_t old_value = takes_second ? second : first;
   const std::uint64_t new_value = is_merged ? merged_quickly(old_value, own) : own.bits();
   if (new_value == 0 || !replace_entry(cell.entries[takes_second ? 1 : 0], old_value, new_value)) return Settled::kNo;
-  other = takes_second ? 0 : 1;
-  const std::uint64_t now = cell.entries[other].load(std::memory_order_seq_cst);
-  return now == (takes_second ? first : second) ? Settled::kYes : Settled::kOtherChanged;
+  const std::uint64_t other = cell.entries[takes_second ? 0 : 1].load(std::memory_order_seq_cst);
+  return other == (takes_second ? first : second) ? Settled::kYes : Settled::kOtherChanged;
 }
 
 // The cases of next_in_loop. Needs no stack frame, and no scope: it touches none of
 // the thread's tables.
 template <AccessKind kKind>
-[[gnu::always_inline]] inline Settled settle_in_loop(ShadowCell& cell, CellEntry own, int& other) {
+[[gnu::always_inline]] inline Settled settle_in_loop(ShadowCell& cell, CellEntry own) {
   const std::uint64_t first = cell.entries[0].load(std::memory_order_acquire);
   const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
-  const LoopStep step = next_in_loop<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own);
-  if (step.value == 0) return Settled::kNo;
-  const std::uint64_t old = step.takes_second ? second : first;
-  std::uint64_t value = step.value;
-  if (step.combines) {
-    const OriginId origin = cached_combination(CellEntry::from_bits(old).origin(), own.origin(), own.mask());
-    if (origin == OriginId::kUnknown) return Settled::kNo;
-    value |= raw(origin);
-  }
-  const int index = step.takes_second ? 1 : 0;
-  if (!replace_entry(cell.entries[index], old, value)) return Settled::kNo;
-  other = 1 - index;
-  const bool is_quiet = cell.entries[other].load(std::memory_order_seq_cst) == (step.takes_second ? first : second);
-  return is_quiet ? Settled::kYes : Settled::kOtherChanged;
+  const QuickPlan plan = next_in_loop<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own);
+  return carry_out(plan, cell, first, second, own);
 }
 
 // The other common cases; false when they do not settle it.
@@ -275,10 +248,9 @@ template <AccessKind kKind>
   }
   const ThreadView view(*current.state);
   const QuickPlan plan = quick_plan<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own, view);
-  int other = 0;
-  const Settled settled = carry_out(plan, cell, first, second, own, other);
+  const Settled settled = carry_out(plan, cell, first, second, own);
   if (settled == Settled::kOtherChanged) [[unlikely]]
-    look_at_changed(word, own, other);
+    look_at_changed(word, own);
   return settled != Settled::kNo;
 }
 
@@ -291,12 +263,7 @@ void check_words(ThreadState& self, Address begin, Address end, Address code, Ac
   for (Address word = begin & ~Address{7}; word < end; word += 8) {
     access.mask = bytes_in_word(word, begin, end);
     ShadowCell& cell = *cell_of(word);
-    const std::uint64_t mask_bits = std::uint64_t{access.mask} << CellEntry::kMaskShift;
-    const std::uint64_t care = CellEntry::care_bits(kKind, mask_bits);
-    if constexpr (kKind != AccessKind::kFree) {
-      if (((cell.entries[0].load(std::memory_order_relaxed) ^ (epoch_bits | mask_bits)) & care) == 0) continue;
-      if (((cell.entries[1].load(std::memory_order_relaxed) ^ (epoch_bits | mask_bits)) & care) == 0) continue;
-    }
+    if (kKind != AccessKind::kFree && is_settled(cell, kKind, epoch_bits, access.mask)) continue;
     if (access.origin == OriginId::kUnknown) access.origin = origin_of(self, code_and_shape(code, shape));
     if (settle_quickly<kKind>(word, access.entry())) continue;
     check_word(self, cell, access, word);
@@ -368,12 +335,11 @@ template <AccessKind kKind>
 template <AccessKind kKind>
 [[gnu::always_inline]] inline bool settle_word(Address word, ByteMask mask, OriginId origin) {
   const CellEntry own = own_entry<kKind>(mask, origin);
-  int other = 0;
-  const Settled settled = settle_in_loop<kKind>(*cell_of(word), own, other);
+  const Settled settled = settle_in_loop<kKind>(*cell_of(word), own);
   if (settled == Settled::kYes) [[likely]]
     return true;
   if (settled == Settled::kNo) return settle_shared_word<kKind>(word, own);
-  look_at_changed(word, own, other);
+  look_at_changed(word, own);
   return true;
 }
 
@@ -386,11 +352,11 @@ template <AccessKind kKind>
   const std::uint64_t second = cells[0].entries[1].load(std::memory_order_relaxed);
   if (first != cells[1].entries[0].load(std::memory_order_relaxed)) return false;
   if (second != cells[1].entries[1].load(std::memory_order_relaxed)) return false;
-  const LoopStep step = next_in_loop<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own);
-  if (step.value == 0 || step.combines) return false;
-  const int index = step.takes_second ? 1 : 0;
-  cells[0].entries[index].store(step.value, std::memory_order_relaxed);
-  cells[1].entries[index].store(step.value, std::memory_order_relaxed);
+  const QuickPlan plan = next_in_loop<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own);
+  if (plan != QuickPlan::kFirst && plan != QuickPlan::kSecond) return false;
+  const int index = plan == QuickPlan::kSecond ? 1 : 0;
+  cells[0].entries[index].store(own.bits(), std::memory_order_relaxed);
+  cells[1].entries[index].store(own.bits(), std::memory_order_relaxed);
   return true;
 }
 
@@ -405,12 +371,11 @@ void check_first(Address address, Address code) {
     return find_origin_first<kKind, kSize>(address, code);
   const auto mask = static_cast<ByteMask>(((1U << kSize) - 1) << (address & 7));
   const CellEntry own = own_entry<kKind>(mask, origin);
-  int other = 0;
-  const Settled settled = settle_in_loop<kKind>(*cell_of(address), own, other);
+  const Settled settled = settle_in_loop<kKind>(*cell_of(address), own);
   if (settled == Settled::kYes) [[likely]]
     return;
   if (settled == Settled::kOtherChanged) [[unlikely]]
-    return look_at_changed(address & ~Address{7}, own, other);
+    return look_at_changed(address & ~Address{7}, own);
   check_second<kKind, kSize>(address, code, own);
 }
 
@@ -452,25 +417,15 @@ namespace {
 [[gnu::always_inline]] inline bool is_settled_range(AccessKind kind, Address begin, std::size_t size) {
   const Address end = begin + size;
   for (Address word = begin & ~Address{7}; word < end; word += 8) {
-    const std::uint64_t mask_bits = std::uint64_t{bytes_in_word(word, begin, end)} << CellEntry::kMaskShift;
-    const std::uint64_t care = CellEntry::care_bits(kind, mask_bits);
-    const std::uint64_t wanted = current.epoch_bits | mask_bits;
-    const ShadowCell& cell = *cell_of(word);
-    if (((cell.entries[0].load(std::memory_order_relaxed) ^ wanted) & care) == 0) continue;
-    if (((cell.entries[1].load(std::memory_order_relaxed) ^ wanted) & care) != 0) return false;
+    if (!is_settled(*cell_of(word), kind, current.epoch_bits, bytes_in_word(word, begin, end))) return false;
   }
   return true;
 }
 
-}  // namespace
-
-namespace {
-
 template <AccessKind kKind>
 AtomicCheck begin_in_word(ThreadState& self, Address address, ByteMask mask, std::uint64_t code_and_shape) {
   const CellEntry own(short_epoch(self.clock.epoch()), mask, kKind, origin_of(self, code_and_shape));
-  int other = 0;
-  switch (settle_in_loop<kKind>(*cell_of(address), own, other)) {
+  switch (settle_in_loop<kKind>(*cell_of(address), own)) {
     case Settled::kYes:
       return AtomicCheck::kNothing;
     case Settled::kOtherChanged:
@@ -497,8 +452,8 @@ void finish_atomic_check(AtomicCheck left, ThreadState& self, AccessKind kind, A
   if (left == AtomicCheck::kNothing) return;
   const Address word = address & ~Address{7};
   const OriginId origin = origin_of(self, code_and_shape(code, shape_of(kind, size, 0)));
-  look_at_chain(word,
-                CellEntry(short_epoch(self.clock.epoch()), bytes_in_word(word, address, address + size), kind, origin));
+  look_at_changed(
+      word, CellEntry(short_epoch(self.clock.epoch()), bytes_in_word(word, address, address + size), kind, origin));
 }
 
 void check_atomic(ThreadState& self, AccessKind kind, Address address, std::size_t size, Address code) {

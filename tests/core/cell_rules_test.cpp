@@ -216,14 +216,14 @@ TEST(CellRules, NothingToDoOnlyAfterASubsumingAccessOfTheSameEpoch) {
 
 // The quick plan does not look for races, so there must be none, and what it
 // replaces must be allowed to go.
-template <AccessKind kKind>
-void check_quick_plan(std::uint64_t seed) {
+template <AccessKind kKind, class Plan>
+void check_quick_plan(std::uint64_t seed, Plan&& quick_plan_of) {
   Random random(seed);
   int taken[5] = {};
   for (int round = 0; round < 1'000'000; ++round) {
     RandomCell cell = random_cell(random);
     cell.access.kind = kKind;
-    const QuickPlan quick = quick_plan<kKind>(cell.entries[0], cell.entries[1], cell.access.entry(), cell.view);
+    const QuickPlan quick = quick_plan_of(cell);
     ++taken[static_cast<int>(quick)];
     if (quick == QuickPlan::kAsk) continue;
     for (const CellEntry each : cell.entries) {
@@ -247,39 +247,27 @@ void check_quick_plan(std::uint64_t seed) {
   for (const int count : taken) EXPECT_GT(count, 100) << "a case that the test does not reach";
 }
 
-// The same for the steps of a loop.
 template <AccessKind kKind>
-void check_loop_steps(std::uint64_t seed) {
-  Random random(seed);
-  int taken[4] = {};
-  for (int round = 0; round < 2'000'000; ++round) {
-    RandomCell cell = random_cell(random);
-    cell.access.kind = kKind;
-    const LoopStep step = next_in_loop<kKind>(cell.entries[0], cell.entries[1], cell.access.entry());
-    if (step.value == 0) continue;
-    ++taken[(step.takes_second ? 2 : 0) + (step.combines ? 1 : 0)];
-    for (const CellEntry each : cell.entries) {
-      ASSERT_FALSE(is_race(each, cell.access, cell.view)) << "round " << round;
-    }
-    CellPlan plan{Step::kPlace, static_cast<std::uint8_t>(step.takes_second ? 1 : 0), CellEntry::from_bits(step.value)};
-    if (step.combines) {
-      ASSERT_TRUE(can_merge(cell.entries[plan.index], cell.access)) << "round " << round;
-      plan.value = merged(cell.entries[plan.index], cell.access, cell.view);
-      if (plan.value.is_empty()) continue;
-    }
-    const std::vector<CellEntry> left = after(cell, plan);
-    for (const CellEntry gone : cell.entries) {
-      ASSERT_TRUE(stands_for(gone, left, cell.access, cell.view)) << "round " << round;
-    }
-  }
-  for (const int count : taken) EXPECT_GT(count, 100) << "a case that the test does not reach";
+QuickPlan quick_plan_of(const RandomCell& cell) {
+  return quick_plan<kKind>(cell.entries[0], cell.entries[1], cell.access.entry(), cell.view);
+}
+template <AccessKind kKind>
+QuickPlan loop_plan_of(const RandomCell& cell) {
+  return next_in_loop<kKind>(cell.entries[0], cell.entries[1], cell.access.entry());
 }
 
-TEST(LoopStep, OfReadsTakesOnlyWhatTheRulesAllow) { check_loop_steps<AccessKind::kRead>(7); }
-TEST(LoopStep, OfWritesTakesOnlyWhatTheRulesAllow) { check_loop_steps<AccessKind::kWrite>(8); }
-
-TEST(QuickPlan, OfReadsTakesOnlyWhatTheRulesAllow) { check_quick_plan<AccessKind::kRead>(5); }
-TEST(QuickPlan, OfWritesTakesOnlyWhatTheRulesAllow) { check_quick_plan<AccessKind::kWrite>(6); }
+TEST(QuickPlan, OfReadsTakesOnlyWhatTheRulesAllow) {
+  check_quick_plan<AccessKind::kRead>(5, quick_plan_of<AccessKind::kRead>);
+}
+TEST(QuickPlan, OfWritesTakesOnlyWhatTheRulesAllow) {
+  check_quick_plan<AccessKind::kWrite>(6, quick_plan_of<AccessKind::kWrite>);
+}
+TEST(QuickPlan, InLoopsOfReadsTakesOnlyWhatTheRulesAllow) {
+  check_quick_plan<AccessKind::kRead>(7, loop_plan_of<AccessKind::kRead>);
+}
+TEST(QuickPlan, InLoopsOfWritesTakesOnlyWhatTheRulesAllow) {
+  check_quick_plan<AccessKind::kWrite>(8, loop_plan_of<AccessKind::kWrite>);
+}
 
 TEST(QuickPlan, AsksWhenAnEntryIsNotOrderedAndCollides) {
   const KnownClocks view{{{1, 3}}, {}, true};

@@ -364,13 +364,8 @@ class CellDetector final : public Detector {
       return false;
     }
     const CellEntry own = visit.access.entry();
-    const LoopStep step = next_in_loop<kKind>(cell.entries[0], cell.entries[1], own);
-    if (step.value != 0 && !step.combines) {
-      cell.entries[step.takes_second ? 1 : 0] = CellEntry::from_bits(step.value);
-      ++quick_;
-      return true;
-    }
-    const QuickPlan plan = quick_plan<kKind>(cell.entries[0], cell.entries[1], own, view);
+    QuickPlan plan = next_in_loop<kKind>(cell.entries[0], cell.entries[1], own);
+    if (plan == QuickPlan::kAsk) plan = quick_plan<kKind>(cell.entries[0], cell.entries[1], own, view);
     if (plan == QuickPlan::kAsk) return false;
     CellEntry& place = cell.entries[plan >= QuickPlan::kSecond ? 1 : 0];
     CellEntry value = own;
