@@ -108,6 +108,7 @@ void hand_over(ThreadState& self, Address address, AtomicObject* object, MemoryO
     if (!publishes(self, order)) return;
     object = &sync_table().get<AtomicObject>(address);
   }
+  sync_table().count_change(address);
   if (write == Write::kStore) {
     object->clock.store(self.clock, order, release_sequences());
   } else {
@@ -115,20 +116,33 @@ void hand_over(ThreadState& self, Address address, AtomicObject* object, MemoryO
   }
 }
 
+// The load as it is after its value was read.
+template <class T>
+LoadSeen load_now(Address address, MemoryOrder order, Address code) {
+  const auto size_and_order = static_cast<std::uint32_t>((sizeof(T) << 8) | raw(order));
+  return {address, code, current.epoch_bits, sync_table().changes(address), size_and_order};
+}
+
 template <class T>
 T atomic_load(const volatile T* at, int order_number, Address code) {
   if (!is_observed()) return machine_load(at);
-  RuntimeScope scope;
-  ThreadState& self = runtime::self();
   const auto address = reinterpret_cast<Address>(at);
   const MemoryOrder order = order_of(order_number);
+  if (current.epoch_bits != 0) {  // who spins comes here again and again
+    const T value = machine_load(at);
+    if (current.state->last_load == load_now<T>(address, order, code)) return value;
+  }
+  RuntimeScope scope;
+  ThreadState& self = runtime::self();
   const RecordedStep step(self, events::atomic(EventKind::kAtomicLoad, self.clock.id(), address, sizeof(T), order),
                           code);
   T value = machine_load(at);
   if (!sync_table().is_surely_absent(address)) {
     SpinHolder hold(sync_table().stripe(address));
     value = machine_load(at);
-    take_over(self, sync_table().find<AtomicObject>(address), order);
+    const AtomicObject* object = sync_table().find<AtomicObject>(address);
+    take_over(self, object, order);
+    if (object != nullptr && !self.ignore.ignores_sync()) self.last_load = load_now<T>(address, order, code);
   }
   check_atomic(self, AccessKind::kAtomicRead, address, sizeof(T), code);
   return value;

@@ -155,9 +155,9 @@ namespace {
 }
 
 // The same-epoch check of the hooks for the entries of a chain.
-template <AccessKind kKind>
-bool is_in_chain(const ShadowCell& cell, std::uint64_t link, CellEntry own) {
-  const std::uint64_t care = CellEntry::care_bits(kKind, own.bits() & CellEntry::kMaskBits);
+[[gnu::always_inline]] inline bool is_in_chain(AccessKind kind, const ShadowCell& cell, std::uint64_t link,
+                                               CellEntry own) {
+  const std::uint64_t care = CellEntry::care_bits(kind, own.bits() & CellEntry::kMaskBits);
   std::uint64_t next = link;
   do {
     const CellBlock* block = block_of(next);
@@ -244,7 +244,7 @@ template <AccessKind kKind>
   const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
   if (is_link(second)) {
     return kKind != AccessKind::kFree &&
-           (is_in_chain<kKind>(cell, second, own) || settle_in_chain<kKind>(cell, second, own, word));
+           (is_in_chain(kKind, cell, second, own) || settle_in_chain<kKind>(cell, second, own, word));
   }
   const ThreadView view(*current.state);
   const QuickPlan plan = quick_plan<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own, view);
@@ -413,11 +413,19 @@ INSTANTIATE(check_across, 16)
 
 namespace {
 
+[[gnu::noinline]] bool is_settled_in_chain(AccessKind kind, const ShadowCell& cell, ByteMask mask) {
+  const std::uint64_t link = cell.entries[1].load(std::memory_order_acquire);
+  const auto own = CellEntry::from_bits(current.epoch_bits).with_bytes(mask);
+  return is_link(link) && is_in_chain(kind, cell, link, own);
+}
+
 // Every word of the range was accessed like this in this epoch.
 [[gnu::always_inline]] inline bool is_settled_range(AccessKind kind, Address begin, std::size_t size) {
   const Address end = begin + size;
   for (Address word = begin & ~Address{7}; word < end; word += 8) {
-    if (!is_settled(*cell_of(word), kind, current.epoch_bits, bytes_in_word(word, begin, end))) return false;
+    const ShadowCell& cell = *cell_of(word);
+    const ByteMask mask = bytes_in_word(word, begin, end);
+    if (!is_settled(cell, kind, current.epoch_bits, mask) && !is_settled_in_chain(kind, cell, mask)) return false;
   }
   return true;
 }

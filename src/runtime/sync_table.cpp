@@ -67,6 +67,7 @@ void SyncTable::erase_if(Address address, Matches&& matches) {
       } else {
         previous->next = next;
       }
+      count_change(address);
       destroy(at);
     } else {
       previous = at;

@@ -75,6 +75,18 @@ class SyncTable {
   // The lock of the address's bucket.
   [[nodiscard]] SpinLock& stripe(Address address) { return stripes_[bucket_of(address) % kStripes]; }
 
+  // Counts the changes of atomic variables' clocks in the stripe, and the ends of
+  // objects. Who publishes a value counts first, so a value read before the
+  // unchanged count was carries nothing new.
+  [[nodiscard]] std::uint64_t changes(Address address) const {
+    return changes_[bucket_of(address) % kStripes].load(std::memory_order_acquire);
+  }
+  // With the stripe's lock held.
+  void count_change(Address address) {
+    std::atomic<std::uint64_t>& count = changes_[bucket_of(address) % kStripes];
+    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+
   // No object lies in this line, nor in others of its bucket.
   [[nodiscard]] bool is_surely_absent(Address address) const {
     return buckets_[bucket_of(address)].load(std::memory_order_acquire) == nullptr;
@@ -118,6 +130,7 @@ class SyncTable {
   std::atomic<SyncObject*>* buckets_ = nullptr;
   std::atomic<std::uint8_t>* marks_ = nullptr;  // per line; nullptr when refused: all lines may have objects
   SpinLock stripes_[kStripes];
+  std::atomic<std::uint64_t> changes_[kStripes] = {};
 };
 
 [[nodiscard]] SyncTable& sync_table();

@@ -141,9 +141,7 @@ void advance(ThreadState& thread) {
   publish_epoch(thread);
 }
 
-ThreadState& self() {
-  if (current.state != nullptr) [[likely]]
-    return *current.state;
+ThreadState& register_self() {
   RuntimeScope scope;
   ensure_started();
   if (current.state == nullptr) {

@@ -45,6 +45,20 @@ struct HeldLockState {
   std::uint64_t path = 0;
 };
 
+// An atomic load that took over what its variable carried. The same load in the
+// same epoch finds nothing new while the stripe has not changed: the variable
+// carries what it carried, the thread is in its shadow, and memory that was given
+// back and came again would have ended the variable.
+struct LoadSeen {
+  Address address = 0;
+  Address code = 0;
+  std::uint64_t epoch_bits = 0;
+  std::uint64_t changes = 0;
+  std::uint32_t size_and_order = 0;
+
+  friend bool operator==(const LoadSeen&, const LoadSeen&) = default;
+};
+
 struct ThreadState {
   ThreadState(ThreadId id, ThreadSlot slot, const RuntimeClock& inherited) : clock(id, slot, inherited) {}
 
@@ -65,6 +79,7 @@ struct ThreadState {
 
   GrowableArray<HeldLockState, PageSource> held;
   std::uint32_t owner_before = 0;  // of the lock released last
+  LoadSeen last_load;
   IgnoreState ignore;
   // Tells the accesses to ranges apart; 0 outside of one. See races.cpp.
   std::uint64_t range_number = 0;

@@ -71,8 +71,13 @@ extern constinit thread_local ThreadLocal current __attribute__((tls_model("init
 // The runtime is set up; interceptors pass through before.
 extern std::atomic<bool> runtime_is_ready;
 
-// Registers the current thread if need be; never null inside.
-[[nodiscard]] ThreadState& self();
+// Registers the current thread if need be.
+[[nodiscard]] ThreadState& register_self();
+[[nodiscard]] inline ThreadState& self() {
+  if (current.state != nullptr) [[likely]]
+    return *current.state;
+  return register_self();
+}
 
 // Delivers what was deferred; called when the outermost scope ends and
 // pending_signals is not 0.
