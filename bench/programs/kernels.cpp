@@ -11,12 +11,10 @@
 // atomics that release), so that a new epoch begins: a detector must not answer all accesses from the epoch of the
 // first repetition. All are free of races; each prints a checksum that depends on nothing but NAME and PERCENT, so that
 // wrong results and optimised-away loops are seen. The usual repetitions take 30 ms or more natively.
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -24,12 +22,14 @@
 #include <numeric>
 #include <shared_mutex>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "harness.h"
+
+namespace deadheat::bench {
 namespace {
 
 // Begins a new epoch, and hides from the compiler what becomes of the memory, so
@@ -39,26 +39,6 @@ void end_repetition(Data& data) {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> hold(mutex);
   asm volatile("" : : "r"(&data) : "memory");
-}
-
-class Random {
- public:
-  std::uint32_t next() {
-    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
-    return static_cast<std::uint32_t>(state_ >> 33);
-  }
-
- private:
-  std::uint64_t state_ = 1;
-};
-
-// Runs `work(0)` and `work(1)` in two threads.
-template <typename Work>
-void in_two_threads(const Work& work) {
-  std::thread first(work, std::size_t{0});
-  std::thread second(work, std::size_t{1});
-  first.join();
-  second.join();
 }
 
 std::uint64_t sweep_three_arrays(int repetitions, std::size_t elements) {
@@ -378,13 +358,7 @@ std::uint64_t spin_flag(int repetitions) {
   return std::accumulate(shared.begin(), shared.end(), std::uint64_t{0});
 }
 
-struct Kernel {
-  std::string_view name;
-  std::uint64_t (*run)(int repetitions);
-  int repetitions;
-};
-
-constexpr Kernel kKernels[] = {
+constexpr Program kKernels[] = {
     {"stream", stream, 8000},
     {"stream-big", stream_big, 6},
     {"histogram", histogram, 70},
@@ -404,21 +378,6 @@ constexpr Kernel kKernels[] = {
 };
 
 }  // namespace
+}  // namespace deadheat::bench
 
-int main(int argc, char** argv) {
-  const std::string_view name = argc > 1 ? argv[1] : "";
-  if (name == "--list") {
-    for (const Kernel& kernel : kKernels) std::printf("%s\n", kernel.name.data());
-    return 0;
-  }
-  const auto* kernel = std::find_if(std::begin(kKernels), std::end(kKernels),
-                                    [&](const Kernel& candidate) { return candidate.name == name; });
-  const int percent = argc > 2 ? std::atoi(argv[2]) : 100;
-  if (kernel == std::end(kKernels) || percent < 1 || percent > 1000) {
-    std::fprintf(stderr, "usage: kernels NAME [PERCENT] | kernels --list\n");
-    return 2;
-  }
-  const int repetitions = std::max(1, static_cast<int>(std::int64_t{kernel->repetitions} * percent / 100));
-  std::printf("%s %llu\n", kernel->name.data(), static_cast<unsigned long long>(kernel->run(repetitions)));
-  return 0;
-}
+int main(int argc, char** argv) { return deadheat::bench::run_program(deadheat::bench::kKernels, argc, argv); }
