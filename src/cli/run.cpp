@@ -2,6 +2,7 @@
 // `deadheat run`: starts a program that was built with a race detector's hooks,
 // and reports the races of that run as they are found.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <utility>
@@ -40,7 +42,7 @@ struct RunOptions {
   CLI::App* command = nullptr;
 };
 
-constexpr char kFooter[] = R"(The whole line: deadheat run [OPTIONS] [--] PROGRAM [ARGUMENTS...]
+constexpr char kRunFooter[] = R"(The whole line: deadheat run [OPTIONS] [--] PROGRAM [ARGUMENTS...]
 Options go before PROGRAM; all after it is the program's own. The program must have been
 built with 'deadheat c++' or 'deadheat cc', or by g++ with -fsanitize=thread. Races are
 shown on standard error as they are found.
@@ -161,6 +163,11 @@ std::optional<Plan> make_plan(const RunOptions& options, const std::vector<std::
   return plan;
 }
 
+bool is_of_recording(const RawPacket& packet) {
+  return std::holds_alternative<EventsPacket>(packet.body) || std::holds_alternative<SitesPacket>(packet.body) ||
+         std::holds_alternative<RecordingPacket>(packet.body) || std::holds_alternative<ForkingPacket>(packet.body);
+}
+
 // One run, from the first packet to the summary.
 class Run {
  public:
@@ -176,7 +183,8 @@ class Run {
     unsetenv("DEBUGINFOD_URLS");
     // A trace that grows over the user's limit is an error of that file, not our end.
     std::signal(SIGXFSZ, SIG_IGN);
-    const ChildEnd end = child.watch([this](std::span<const std::byte> bytes) { return take(bytes); });
+    const ChildEnd end =
+        child.watch([this](std::span<const std::byte> bytes, int descriptor) { return take(bytes, descriptor); });
     finish_recording();
     const LiveEnding ending = describe(end, program);
     const Status written = output_.finish(report_, ending);
@@ -185,13 +193,13 @@ class Run {
   }
 
  private:
-  AfterPacket take(std::span<const std::byte> bytes) {
+  AfterPacket take(std::span<const std::byte> bytes, int descriptor) {
     const auto packet = parse_packet(bytes);
     if (!packet.ok()) {
       if (damaged_++ == 0) print_warning(fmt::format("a report is damaged: {}", packet.error().message));
       return AfterPacket::kGoOn;
     }
-    if (recorder_ != nullptr) record(packet.value());
+    if (recorder_ != nullptr) record(packet.value(), descriptor);
     const LiveReport::News news = report_.add(packet.value());
     if (news.race != nullptr && recorder_ != nullptr) recorder_->add_names(news.race->live);
     output_.show(news, packet.value().process);
@@ -199,9 +207,9 @@ class Run {
     return ends ? AfterPacket::kEndProgram : AfterPacket::kGoOn;
   }
 
-  void record(const RawPacket& packet) {
-    if (!std::holds_alternative<EventsPacket>(packet.body) && !std::holds_alternative<SitesPacket>(packet.body)) return;
-    const Status status = recorder_->add(packet, report_.modules_of(packet.process), report_.symbolizer());
+  void record(const RawPacket& packet, int descriptor) {
+    if (!is_of_recording(packet)) return;
+    const Status status = recorder_->add(packet, report_.modules_of(packet.process), report_.symbolizer(), descriptor);
     if (!status.ok()) recording_failed(status.error());
   }
 
@@ -212,12 +220,15 @@ class Run {
 
   void finish_recording() {
     if (recorder_ == nullptr) return;
-    const Status status = recorder_->close();
+    const auto modules_of = [this](std::uint32_t process) -> const ModuleMap& { return report_.modules_of(process); };
+    const Status status = recorder_->close(modules_of, report_.symbolizer());
     if (!status.ok()) recording_failed(status.error());
-    if (recorder_->left_out() != 0) {
-      print_warning(fmt::format("'{}' is of the first process only: {} of others are not in it", *options_.record,
-                                counted(recorder_->left_out(), "event")));
-    }
+    const std::vector<std::string>& others = recorder_->other_files();
+    if (others.empty() || options_.output.quiet) return;
+    const std::string names = fmt::format("{}", fmt::join(others | std::views::take(3), ", "));
+    if (others.size() == 1) return print_note("another process was recorded in a file of its own: " + names);
+    print_note(fmt::format("{} other processes were recorded in files of their own: {}{}", others.size(), names,
+                           others.size() > 3 ? ", ..." : ""));
   }
 
   LiveEnding describe(const ChildEnd& end, const std::string& program) const {
@@ -287,7 +298,7 @@ ProgramWords program_words(const CLI::App& command) {
   return program;
 }
 
-ExitCode run(RunOptions& options) {
+ExitCode run_program(RunOptions& options) {
   const auto [words, is_marked] = program_words(*options.command);
   if (words.empty()) return failed({ErrorCode::kInvalid, "which program? see 'deadheat run --help'"}, ExitCode::kUsage);
   if (!is_marked && words.front().starts_with("-")) {
@@ -300,11 +311,12 @@ ExitCode run(RunOptions& options) {
   if (const Status status = add_environment(options.settings); !status.ok()) {
     return failed(status.error(), ExitCode::kUsage);
   }
+  // What is wrong with the command line comes before what is wrong with the program.
+  auto suppressions = read_suppressions(options.settings.suppressions);
+  if (!suppressions.ok()) return failed(suppressions.error(), ExitCode::kUsage);
   ExitCode result = ExitCode::kFailure;
   const auto plan = make_plan(options, words, result);
   if (!plan) return result;
-  auto suppressions = read_suppressions(options.settings.suppressions);
-  if (!suppressions.ok()) return failed(suppressions.error(), ExitCode::kUsage);
   auto output = LiveOutput::open(options.output, STDERR_FILENO);
   if (!output.ok()) return failed(output.error(), ExitCode::kFailure);
   std::unique_ptr<TraceRecorder> recorder;
@@ -339,7 +351,7 @@ void add_run_command(CLI::App& app, ExitCode& result) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Run a program and report its data races");
   options->command = command;
-  command->footer(kFooter);
+  command->footer(kRunFooter);
   command->prefix_command();
   add_live_options(*command, options->output, options->settings.suppressions);
   command
@@ -361,10 +373,13 @@ void add_run_command(CLI::App& app, ExitCode& result) {
       ->option_text("SIZE");
   command->add_flag("--strict-atomics", options->settings.strict_atomics,
                     "C++20: a relaxed store of the releasing thread ends its release sequence");
-  command->add_option("--record", options->record, "Write every event to this trace, for 'deadheat analyze'")
+  command
+      ->add_option("--record", options->record,
+                   "Write every event to this trace, for 'deadheat analyze'; those of other processes that the program "
+                   "makes to FILE.PID")
       ->option_text("FILE");
   command->add_flag("--force", options->force, "Run the program even if it was not built for race detection");
-  command->callback([options, &result] { result = run(*options); });
+  command->callback([options, &result] { result = run_program(*options); });
 }
 
 }  // namespace deadheat

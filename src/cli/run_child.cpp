@@ -15,11 +15,12 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
+#include "cli/messages.h"
 #include "runtime/raw_report.h"
 
 namespace deadheat {
@@ -117,7 +118,7 @@ std::vector<std::string> environment_with(const std::vector<std::string>& settin
 }
 
 std::string exec_failure(const std::string& path, int error) {
-  std::string message = fmt::format("cannot run '{}': {}", path, std::generic_category().message(error));
+  std::string message = fmt::format("cannot run '{}': {}", path, system_message(error));
   if (error == ENOENT) message += " (the interpreter that it names does not exist)";
   if (error == E2BIG) message += " (arguments and environment together)";
   return message;
@@ -135,7 +136,7 @@ ChildProcess::Started ChildProcess::start(const ChildRequest& request) {
     return Started{nullptr, {LaunchFailure::kNotExecutable, std::move(message)}};
   };
   const auto system_failure = [&](std::string_view what) {
-    return failed(fmt::format("cannot {}: {}", what, std::generic_category().message(errno)));
+    return failed(fmt::format("cannot {}: {}", what, system_message(errno)));
   };
   Channel channel;
   if (!open_channel(channel)) return system_failure("open the channel for reports");
@@ -229,10 +230,30 @@ class Watch {
     }
   }
 
+  // recv(), with the descriptor that comes along, if any.
+  ssize_t receive_one(Descriptor& attached) {
+    iovec piece{buffer_.data(), buffer_.size()};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    const ssize_t size = recvmsg(channel_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (size <= 0) return size;
+    const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) return size;
+    int number = -1;
+    std::memcpy(&number, CMSG_DATA(header), sizeof(number));
+    attached.reset(number);
+    return size;
+  }
+
   void receive() {
     // A few at a time, so that signals are not kept waiting by a flood.
     for (int count = 0; count < 64 && is_open_; ++count) {
-      const ssize_t size = recv(channel_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+      Descriptor attached;
+      const ssize_t size = receive_one(attached);
       if (size < 0 && errno == EINTR) continue;
       if (size < 0 && errno == EAGAIN) return;
       // An empty packet looks like the end; nobody of ours sends one.
@@ -241,7 +262,8 @@ class Watch {
         return;
       }
       latest_ = Clock::now();
-      const AfterPacket next = handler_(std::span<const std::byte>(buffer_).first(static_cast<std::size_t>(size)));
+      const AfterPacket next =
+          handler_(std::span<const std::byte>(buffer_).first(static_cast<std::size_t>(size)), attached.get());
       if (next == AfterPacket::kEndProgram && !exited_at_ && !end_.was_ended) {
         end_.was_ended = true;
         kill(process_, SIGKILL);

@@ -36,7 +36,8 @@ struct ChildRequest {
 };
 
 enum class AfterPacket : std::uint8_t { kGoOn, kEndProgram };
-using PacketHandler = std::function<AfterPacket(std::span<const std::byte>)>;
+// With the descriptor that came with the packet, or -1; it is closed afterwards.
+using PacketHandler = std::function<AfterPacket(std::span<const std::byte>, int descriptor)>;
 
 struct ChildEnd {
   int wait_status = 0;

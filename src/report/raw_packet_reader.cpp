@@ -182,6 +182,18 @@ Parsed<SitesPacket> parse_sites(Cursor cursor) {
   return packet;
 }
 
+Parsed<RecordingPacket> parse_recording(Cursor cursor) {
+  raw_report::Recording recording;
+  if (!cursor.take(recording)) return malformed("the beginning of a trace is too short");
+  return RecordingPacket{recording.parent_process, recording.fork};
+}
+
+Parsed<ForkingPacket> parse_forking(Cursor cursor) {
+  raw_report::Forking forking;
+  if (!cursor.take(forking)) return malformed("the announcement of a fork is too short");
+  return ForkingPacket{forking.fork};
+}
+
 template <class Body>
 Result<RawPacket> packed(std::uint32_t process, Result<Body> body) {
   if (!body.ok()) return body.error();
@@ -213,6 +225,10 @@ Result<RawPacket> parse_packet(std::span<const std::byte> bytes) {
       return packed(header.process, parse_events(cursor));
     case PacketKind::kSites:
       return packed(header.process, parse_sites(cursor));
+    case PacketKind::kRecording:
+      return packed(header.process, parse_recording(cursor));
+    case PacketKind::kForking:
+      return packed(header.process, parse_forking(cursor));
   }
   return Error{ErrorCode::kUnsupported,
                fmt::format("a packet is of kind {}, which this version does not know", raw(header.kind))};

@@ -72,9 +72,19 @@ struct SitesPacket {
   std::vector<raw_report::RecordedSite> sites;
 };
 
+struct RecordingPacket {
+  std::uint32_t parent_process = 0;
+  std::uint64_t fork = 0;
+};
+struct ForkingPacket {
+  std::uint64_t fork = 0;
+};
+
 struct RawPacket {
   std::uint32_t process = 0;
-  std::variant<HelloPacket, ModulesPacket, FindingPacket, NoticePacket, SummaryPacket, EventsPacket, SitesPacket> body;
+  std::variant<HelloPacket, ModulesPacket, FindingPacket, NoticePacket, SummaryPacket, EventsPacket, SitesPacket,
+               RecordingPacket, ForkingPacket>
+      body;
 };
 
 // The bytes of exactly one packet. Errors: kMalformed, kUnsupported (a kind that

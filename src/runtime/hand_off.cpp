@@ -32,6 +32,7 @@ int file = -1;                  // O_APPEND; -1 until the first packet without a
 bool file_failed = false;
 SpinLock opening;
 char file_path[512];
+std::uint32_t stream_process = 0;  // whose events are recorded
 
 std::uint32_t own_process() { return static_cast<std::uint32_t>(raw_call(SYS_getpid)); }
 
@@ -114,7 +115,12 @@ HandOff send_to_listener(const PacketHeader* packet) {
 }
 
 // Only a listener has use for these.
-bool is_stream_packet(PacketKind kind) { return kind == PacketKind::kEvents || kind == PacketKind::kSites; }
+bool is_stream_packet(PacketKind kind) { return kind >= PacketKind::kEvents; }
+
+// Who sends. A child of vfork() works in its parent's memory and name.
+std::uint32_t sender_of(PacketKind kind) {
+  return is_stream_packet(kind) && stream_process != 0 ? stream_process : own_process();
+}
 
 // write(2) to the file; a limit on file sizes is an error, not the end of the
 // program, which is what its signal would make of it.
@@ -190,11 +196,37 @@ bool has_listener() { return listener >= 0; }
 HandOff send_packet(PacketHeader* packet) {
   packet->magic = raw_report::kMagic;
   packet->reserved = 0;
-  packet->process = own_process();
+  packet->process = sender_of(packet->kind);
   HandOff result = HandOff::kFailed;
   if (listener_is_ours()) result = send_to_listener(packet);
   if (result == HandOff::kFailed && !is_stream_packet(packet->kind)) result = send_to_file(packet);
   return result;
+}
+
+HandOff send_with_descriptor(PacketHeader* packet, int descriptor) {
+  stream_process = own_process();
+  if (descriptor < 0) return send_packet(packet);
+  packet->magic = raw_report::kMagic;
+  packet->reserved = 0;
+  packet->process = stream_process;
+  if (!listener_is_ours()) return HandOff::kFailed;
+  struct iovec piece{packet, packet->size};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  struct msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  struct cmsghdr* const attached = CMSG_FIRSTHDR(&message);
+  attached->cmsg_level = SOL_SOCKET;
+  attached->cmsg_type = SCM_RIGHTS;
+  attached->cmsg_len = CMSG_LEN(sizeof(int));
+  *reinterpret_cast<int*>(CMSG_DATA(attached)) = descriptor;
+  long sent = 0;
+  do {
+    sent = raw_call(SYS_sendmsg, listener, reinterpret_cast<long>(&message), MSG_NOSIGNAL);
+  } while (sent == -EINTR);
+  return sent == static_cast<long>(packet->size) ? HandOff::kSent : send_packet(packet);
 }
 
 void send_hello() {

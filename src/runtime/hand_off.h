@@ -21,6 +21,8 @@ void open_hand_off();
 enum class HandOff : std::uint8_t { kSent, kFailed };
 // The whole packet; the header is filled in here except for its kind and size.
 HandOff send_packet(raw_report::PacketHeader* packet);
+// With a descriptor, or without if that is negative. To the listener only.
+HandOff send_with_descriptor(raw_report::PacketHeader* packet, int descriptor);
 
 // Whether `deadheat run` is listening.
 [[nodiscard]] bool has_listener();

@@ -22,13 +22,15 @@ inline constexpr std::uint32_t kMagic = 0x31524844;  // "DHR1"
 inline constexpr std::uint32_t kMaxPacket = 160 * 1024;
 
 enum class PacketKind : std::uint16_t {
-  kHello = 1,    // Hello: the runtime is active in this process
-  kModules = 2,  // Modules: the code that is mapped from now on; sent again after dlopen and dlclose
-  kFinding = 3,  // Finding: the first occurrence of a race
-  kNotice = 4,   // text: one line for the user ("shadow memory: limit reached, ...")
-  kSummary = 5,  // Summary: occurrences and counters; sent at exit, and in large programs now and then
-  kEvents = 6,   // RecordedEvent[]: a piece of the trace of `run --record`
-  kSites = 7,    // RecordedSite[]: the code addresses that the events after it refer to
+  kHello = 1,      // Hello: the runtime is active in this process
+  kModules = 2,    // Modules: the code that is mapped from now on; sent again after dlopen and dlclose
+  kFinding = 3,    // Finding: the first occurrence of a race
+  kNotice = 4,     // text: one line for the user ("shadow memory: limit reached, ...")
+  kSummary = 5,    // Summary: occurrences and counters; sent at exit, and in large programs now and then
+  kEvents = 6,     // RecordedEvent[]: a piece of the trace of `run --record`
+  kSites = 7,      // RecordedSite[]: the code addresses that the events after it refer to
+  kRecording = 8,  // Recording: a trace of this process begins; a descriptor of its RecordingBuffer may come with it
+  kForking = 9,    // Forking: the events so far are also those of a child that is about to be made
 };
 
 struct PacketHeader {
@@ -175,12 +177,52 @@ struct Counter {
 static_assert(sizeof(Counter) == 72);
 
 // --record: events in their order, 32 bytes each, with the layout of Event in
-// model/event.h; their sites are numbers of RecordedSite.
+// model/event.h; their sites are numbers of RecordedSite. They are what the
+// detector did; report/trace_ledger.h makes a trace of them. Beyond what Event
+// says:
+//   SyncDestroy  `extent` is a set of kEnds...: which kinds of objects end.
+//   AtomicLoad   `depth` 1: an access alone, which hands on no order.
+//   Alloc        `depth` 1: the synchronisation objects in the memory end, too.
 struct RecordedSite {
   std::uint32_t site = 0;  // SiteId
   std::uint32_t reserved = 0;
   std::uint64_t code = 0;  // return address
 };
+static_assert(sizeof(RecordedSite) == 16);
+
+inline constexpr std::uint64_t kEndsLock = 1;
+inline constexpr std::uint64_t kEndsOthers = 2;  // barriers, semaphores, once flags, tags
+
+// The child of a fork begins with the events that its parent had when it sent
+// Forking with the same number.
+struct Recording {
+  std::uint32_t parent_process = 0;
+  std::uint32_t reserved = 0;
+  std::uint64_t fork = 0;  // 0: a program that was just started
+};
+static_assert(sizeof(Recording) == 16);
+
+struct Forking {
+  std::uint64_t fork = 0;
+};
+
+// The events that the process has not sent yet, in memory that it shares with the
+// listener. A packet of them is sent, then the counts become 0, then `sent` grows:
+// whoever has received r events of the process finds the next one, whenever it
+// ended, at index r - sent.
+struct RecordingBuffer {
+  static constexpr std::uint32_t kSites = 512;
+  static constexpr std::uint32_t kEvents = 2048;
+
+  std::uint64_t sent = 0;  // events, in packets
+  std::uint32_t site_count = 0;
+  std::uint32_t event_count = 0;
+  PacketHeader sites_header;
+  RecordedSite sites[kSites] = {};
+  PacketHeader events_header;
+  std::uint64_t events[kEvents][4] = {};
+};
+static_assert(sizeof(RecordingBuffer) == 48 + RecordingBuffer::kSites * 16 + RecordingBuffer::kEvents * 32);
 
 // Environment of the observed process.
 inline constexpr char kDescriptorVariable[] = "DEADHEAT_REPORT_FD";  // number of the inherited descriptor

@@ -67,6 +67,27 @@ void trace() {
                                        events::at(events::write(worker, address, 4), SiteId{20})}));
 }
 
+// A race of main's write before the fork with the child's worker, which the parent
+// does not have.
+void trace_of_child() {
+  const ThreadId main{1};
+  const ThreadId worker{2};
+  const auto address = reinterpret_cast<Address>(&fake_counter);
+  const std::uint32_t parent = self();
+  send_packet(packets::recording(self()));
+  send_packet(packets::sites(self(), {{10, 0, reset()}, {20, 0, increment()}}));
+  send_packet(packets::events(self(), {events::on_thread(EventKind::kFork, main, worker),
+                                       events::at(events::write(main, address, 4), SiteId{10})}));
+  send_packet(packets::forking(self(), 1));
+  if (fork() == 0) {
+    greet();
+    send_packet(packets::recording(self(), {parent, 0, 1}));
+    send_packet(packets::events(self(), {events::at(events::write(worker, address, 4), SiteId{20})}));
+    _exit(0);
+  }
+  wait(nullptr);
+}
+
 // Too irregular to be compressed well.
 void many_events() {
   std::uint64_t number = 1;
@@ -88,6 +109,7 @@ void perform(std::string_view action) {
   if (action == "notice") send_packet(packets::notice(self(), "limit reached"));
   if (action == "garbage") send_packet(packets::Bytes(20));
   if (action == "trace") trace();
+  if (action == "trace-of-child") trace_of_child();
   if (action == "many-events") many_events();
   if (action == "options") std::printf("%s\n", std::getenv("DEADHEAT_OPTIONS"));
   if (action == "kill") raise(SIGKILL);

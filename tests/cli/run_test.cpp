@@ -3,17 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "cli/shell.h"
+#include "support/json_report.h"
 
 namespace deadheat {
 namespace {
-
-using nlohmann::json;
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(RunTest, RaceIsShownInFullAndEndsWithStatus66) {
   const CommandResult result = Shell().run("deadheat run deadheat_fake_program race twice");
@@ -93,6 +89,12 @@ TEST(RunTest, BadSuppressionFileIsAnErrorBeforeTheProgramStarts) {
             "deadheat: error: bad.supp:2: 'whatever' has no ':'; a suppression looks like 'race:pattern'\n");
 }
 
+TEST(RunTest, MissingSuppressionFileIsSaidBeforeWhatIsWrongWithTheProgram) {
+  const CommandResult result = Shell().run("deadheat run --suppressions missing.supp true");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.errors, "deadheat: error: cannot read suppressions 'missing.supp': No such file or directory\n");
+}
+
 TEST(RunTest, HaltOnErrorWithSuppressionsEndsTheProgramAtTheFirstRaceThatCounts) {
   const Shell shell;
   shell.write_file("known.supp", "race:other\n");
@@ -131,10 +133,10 @@ TEST(RunTest, JsonGoesToTheFileAndTheSummaryToPeople) {
   const CommandResult result = shell.run("deadheat run --format json -o races.json deadheat_fake_program race twice");
   EXPECT_EQ(result.exit_code, 66);
   EXPECT_EQ(result.errors, "deadheat: 1 data race (2 occurrences); program ended with status 0\n");
-  const json document = json::parse(shell.read_file("races.json"));
-  EXPECT_EQ(document["summary"], (json{{"races", 1}, {"occurrences", 2}, {"suppressed", 0}}));
-  EXPECT_EQ(document["run"]["exit_status"], 0);
-  EXPECT_EQ(document["findings"][0]["variable"]["name"], "fake_counter");
+  const std::string document = shell.read_file("races.json");
+  EXPECT_EQ(json_at(document, "/summary"), R"({"occurrences":2,"races":1,"suppressed":0})");
+  EXPECT_EQ(json_at(document, "/run/exit_status"), "0");
+  EXPECT_EQ(json_at(document, "/findings/0/variable/name"), R"("fake_counter")");
 }
 
 TEST(RunTest, LogPathTakesTheTextOneFilePerProcessIfAsked) {
@@ -171,6 +173,18 @@ TEST(RunTest, RecordedTraceHasTheSameRaceWithNames) {
   EXPECT_EQ(result.exit_code, 66);
   EXPECT_TRUE(contains(result.output, "1. write-write race on fake_counter (4 bytes at")) << result.output;
   EXPECT_TRUE(contains(result.output, "(anonymous namespace)::increment()")) << result.output;
+}
+
+TEST(RunTest, ForkedChildIsRecordedInAFileOfItsOwn) {
+  const Shell shell;
+  const CommandResult result = shell.run(
+      "deadheat run --record run.dht deadheat_fake_program trace-of-child && deadheat analyze run.dht > /dev/null && "
+      "deadheat analyze run.dht.*");
+  EXPECT_EQ(result.exit_code, 66) << result.errors;
+  EXPECT_TRUE(contains(result.errors, "deadheat: another process was recorded in a file of its own: run.dht."))
+      << result.errors;
+  EXPECT_TRUE(contains(result.output, "1. write-write race on fake_counter (4 bytes at")) << result.output;
+  EXPECT_TRUE(contains(result.output, "in 3 events, 2 threads")) << result.output;
 }
 
 TEST(RunTest, RecordingThatCannotBeginIsAnErrorBeforeTheProgramStarts) {
@@ -250,7 +264,7 @@ TEST(ReportTest, RawFilesOfADirectlyStartedProgramAreTheSameReport) {
   EXPECT_TRUE(contains(result.output, "deadheat: 1 data race (2 occurrences)\n")) << result.output;
   const CommandResult as_json = shell.run("deadheat report raw --format json");
   EXPECT_EQ(as_json.exit_code, 66);
-  EXPECT_EQ(json::parse(as_json.output)["summary"]["occurrences"], 2);
+  EXPECT_EQ(json_at(as_json.output, "/summary/occurrences"), "2");
 }
 
 TEST(ReportTest, TruncatedFileShowsWhatIsCompleteAndSaysSo) {

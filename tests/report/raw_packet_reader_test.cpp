@@ -59,13 +59,15 @@ TEST(RawPacketReaderTest, EveryKindOfPacketIsTakenApart) {
   const Event event = events::write(ThreadId{1}, 0x10, 4);
   EXPECT_EQ(parsed<EventsPacket>(packets::events(1, {event, event})).events, (std::vector{event, event}));
   EXPECT_EQ(parsed<SitesPacket>(packets::sites(1, {{5, 0, 0x99}})).sites[0].code, 0x99U);
+  EXPECT_EQ(parsed<RecordingPacket>(packets::recording(1, {7, 0, 3})).parent_process, 7U);
+  EXPECT_EQ(parsed<ForkingPacket>(packets::forking(1, 3)).fork, 3U);
 }
 
 TEST(RawPacketReaderTest, EveryPrefixOfAPacketIsRefused) {
   for (const Bytes& whole :
        {packets::hello(1, "x"), packets::modules(1, {{1, 2, 3, "/a"}}), finding_with_everything().bytes(1),
         packets::notice(1, "text"), packets::summary(1, {{7, 1}}, {{"n", 1}}), packets::events(1, {Event{}}),
-        packets::sites(1, {{}})}) {
+        packets::sites(1, {{}}), packets::recording(1), packets::forking(1, 1)}) {
     for (std::size_t size = 0; size < whole.size(); ++size) {
       EXPECT_FALSE(parse_packet(std::span(whole).first(size)).ok()) << size;
     }

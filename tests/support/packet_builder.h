@@ -123,6 +123,18 @@ inline Bytes sites(std::uint32_t process, const std::vector<raw_report::Recorded
   return packet(raw_report::PacketKind::kSites, process, body);
 }
 
+inline Bytes recording(std::uint32_t process, const raw_report::Recording& begun = {}) {
+  Bytes body;
+  append(body, begun);
+  return packet(raw_report::PacketKind::kRecording, process, body);
+}
+
+inline Bytes forking(std::uint32_t process, std::uint64_t fork) {
+  Bytes body;
+  append(body, raw_report::Forking{fork});
+  return packet(raw_report::PacketKind::kForking, process, body);
+}
+
 // A finding put together piece by piece. Thread 1 (main) and thread 2 are there
 // from the start; both sides write 4 bytes at the address.
 struct FindingParts {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forks while other threads allocate and lock: the child must not find the
 // detector's own locks taken.
+// record: fasttrack (thousands of processes)
 #include "turns.h"
 
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Thousands of short threads, joined and detached in turn.
-// record: no (the reference detector takes minutes)
+// record: fasttrack (the reference detector takes minutes)
 #include "turns.h"
 
 #include <sched.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report has left the process before the program is killed.
 // exit: any
-// record: no (the last events die with the process)
 #include "turns.h"
 
 #include <signal.h>

@@ -40,15 +40,18 @@ struct FoundRace {
 // about races (deadlocks, leaked threads) are left out.
 [[nodiscard]] std::vector<FoundRace> races_in_tsan_text(const std::string& text, const TestProgram& program);
 
-// Whether a run found what the trace of the same run holds, by the reference
-// detector; one line for each difference. The reference remembers the last access
+// Whether a run found what the traces of the same run hold, one of each process, by
+// the reference detector; one line for each difference. The reference remembers the last access
 // of every thread for ever, the run forgets what a younger access stands for, so
 // it may find fewer pairs. But every pair that it reports must be one, and of each
 // byte the first race must be reported: one of the pairs, at least, that the byte's
 // first racing access makes. Pairs are compared by the code that made the accesses
-// and their kinds, in either order.
+// and their kinds, in either order. A run with suppressions does not say which
+// races it found: then only those that it reports count.
+enum class Suppressed : std::uint8_t { kNothing, kSomething };
 [[nodiscard]] std::vector<std::string> disagreements(const std::vector<FoundRace>& online,
-                                                     const std::vector<FoundRace>& offline);
+                                                     const std::vector<std::vector<FoundRace>>& traces,
+                                                     Suppressed suppressed = Suppressed::kNothing);
 
 // What is wrong with what was found, one line each; empty: as expected.
 [[nodiscard]] std::vector<std::string> differences(const std::vector<FoundRace>& found, const TestProgram& program);

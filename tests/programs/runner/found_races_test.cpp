@@ -129,31 +129,44 @@ FoundRace recorded(int first, int second, std::uint64_t address, std::uint64_t e
 TEST(Disagreements, SamePairsInEitherOrderAgree) {
   FoundRace turned = recorded(4, 3, 0, 0);
   std::swap(turned.earlier_kind, turned.later_kind);
-  EXPECT_EQ(disagreements({recorded(3, 4, 0, 0)}, {recorded(3, 4, 0, 7)}).size(), 0u);
-  EXPECT_EQ(disagreements({turned}, {recorded(3, 4, 0, 7)}).size(), 0u);
+  EXPECT_EQ(disagreements({recorded(3, 4, 0, 0)}, {{recorded(3, 4, 0, 7)}}).size(), 0u);
+  EXPECT_EQ(disagreements({turned}, {{recorded(3, 4, 0, 7)}}).size(), 0u);
 }
 
 TEST(Disagreements, WhatTheTraceDoesNotHaveIsOne) {
   EXPECT_EQ(disagreements({recorded(3, 4, 0, 0)}, {}).size(), 1u);
   FoundRace other_kind = recorded(3, 4, 0, 0);
   other_kind.later_kind = "write";
-  EXPECT_EQ(disagreements({recorded(3, 4, 0, 0), other_kind}, {recorded(3, 4, 0, 7)}).size(), 1u);
+  EXPECT_EQ(disagreements({recorded(3, 4, 0, 0), other_kind}, {{recorded(3, 4, 0, 7)}}).size(), 1u);
 }
 
 TEST(Disagreements, FirstRaceOfAByteMustBeReported) {
   const std::vector<FoundRace> offline = {recorded(3, 4, 0, 7), recorded(3, 5, 8, 9)};
-  EXPECT_EQ(disagreements({recorded(3, 4, 0, 0)}, offline).size(), 1u);
+  EXPECT_EQ(disagreements({recorded(3, 4, 0, 0)}, {offline}).size(), 1u);
 }
 
 TEST(Disagreements, LaterRacesOfAByteMayBeMissing) {
   const std::vector<FoundRace> offline = {recorded(3, 4, 0, 7), recorded(3, 5, 0, 9)};
-  EXPECT_EQ(disagreements({recorded(3, 4, 0, 0)}, offline).size(), 0u);
+  EXPECT_EQ(disagreements({recorded(3, 4, 0, 0)}, {offline}).size(), 0u);
 }
 
 TEST(Disagreements, OneOfThePairsThatTheFirstRacingAccessMakesIsEnough) {
   const std::vector<FoundRace> offline = {recorded(3, 4, 0, 7), recorded(5, 4, 0, 7)};
-  EXPECT_EQ(disagreements({recorded(5, 4, 0, 0)}, offline).size(), 0u);
-  EXPECT_EQ(disagreements({}, offline).size(), 1u);
+  EXPECT_EQ(disagreements({recorded(5, 4, 0, 0)}, {offline}).size(), 0u);
+  EXPECT_EQ(disagreements({}, {offline}).size(), 1u);
+}
+
+TEST(Disagreements, RaceOfAnyProcessCounts) {
+  const std::vector<FoundRace> parent = {recorded(3, 4, 0, 7)};
+  const std::vector<FoundRace> child = {recorded(3, 4, 0, 7), recorded(3, 5, 8, 9)};
+  EXPECT_EQ(disagreements({recorded(3, 4, 0, 0), recorded(3, 5, 0, 0)}, {parent, child}).size(), 0u);
+  EXPECT_EQ(disagreements({recorded(3, 4, 0, 0)}, {parent, child}).size(), 1u);
+}
+
+TEST(Disagreements, SuppressedRaceMayBeInTheTraceOnly) {
+  const std::vector<FoundRace> trace = {recorded(3, 4, 0, 7), recorded(3, 5, 8, 9)};
+  EXPECT_EQ(disagreements({recorded(3, 5, 0, 0)}, {trace}, Suppressed::kSomething).size(), 0u);
+  EXPECT_EQ(disagreements({recorded(3, 6, 0, 0)}, {trace}, Suppressed::kSomething).size(), 1u);
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ class Runner {
     const int times = repeat_ > 0 ? std::max(repeat_, build.program->repeat) : build.program->repeat;
     for (int time = 0; time < times; ++time) {
       std::filesystem::remove(scratch / "report");
-      std::filesystem::remove(scratch / "trace");
+      for (const std::filesystem::path& trace : Toolchain::traces_in(scratch)) std::filesystem::remove(trace);
       const Command command = toolchain_.run_command_of(build, built, scratch);
       const CommandResult result = run_command(command, scratch);
       ++tally.runs;

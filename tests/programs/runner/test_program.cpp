@@ -50,8 +50,11 @@ const std::map<std::string, MarkerReader>& marker_readers() {
        }},
       {"record",
        [](TestProgram& p, const std::string& text) {
-         if (words_before_reason(text) != std::vector<std::string>{"no"}) throw std::invalid_argument(text);
-         p.is_recorded = false;
+         const std::vector<std::string> words = words_before_reason(text);
+         p.is_recorded = words != std::vector<std::string>{"no"};
+         if (!p.is_recorded) return;
+         if (words != std::vector<std::string>{"fasttrack"}) throw std::invalid_argument(text);
+         p.recording_detector = words[0];
        }},
       {"long", [](TestProgram& p, const std::string&) { p.takes_long = true; }},
       {"tsan", [](TestProgram& p, const std::string& text) { p.differences.push_back(difference_of(text)); }},

@@ -56,6 +56,7 @@ struct TestProgram {
   std::optional<int> findings;         // exactly so many
   std::optional<Occurrences> occurrences;
   bool is_recorded = true;  // with --record
+  std::string recording_detector = "reference";
   int repeat = 1;
   bool takes_long = false;
   std::vector<KnownDifference> differences;

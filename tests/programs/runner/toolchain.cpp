@@ -33,8 +33,9 @@ std::string tsan_options(const TestProgram& program, const std::filesystem::path
   return options;
 }
 
-bool is_of_one_process(const std::string& report) {
-  return std::regex_search(report, std::regex(R"("processes": *1\b)"));
+// Every event of the trace was analysed.
+bool is_complete(const std::string& analysis) {
+  return std::regex_search(analysis, std::regex(R"("complete": *true)"));
 }
 
 }  // namespace
@@ -182,29 +183,45 @@ Command Toolchain::run_command_of(const Build& build, const BuiltProgram& built,
   return command;
 }
 
+// The file that was asked for, and those of other processes with a number behind
+// its name.
+std::vector<std::filesystem::path> Toolchain::traces_in(const std::filesystem::path& scratch) {
+  std::vector<std::filesystem::path> traces;
+  for (const auto& entry : std::filesystem::directory_iterator(scratch)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "trace" || name.starts_with("trace.")) traces.push_back(entry.path());
+  }
+  return traces;
+}
+
 std::vector<std::string> Toolchain::judge_recording(const Build& build, const std::filesystem::path& scratch) const {
   const TestProgram& program = *build.program;
-  const std::string trace = (scratch / "trace").string();
-  Command check;
-  check.limit = std::chrono::seconds(120);
-  check.words = {settings_.deadheat.string(), "trace", "check", trace};
-  const CommandResult checked = run_command(check, scratch);
-  if (checked.status != 0) return {"the recorded trace is not well formed: " + checked.output};
-
-  Command analyze;
-  analyze.limit = std::chrono::seconds(300);
-  analyze.words = {
-      settings_.deadheat.string(),     "analyze", "--detector", "reference", "--format", "json", "--output",
-      (scratch / "analysis").string(), trace};
-  if (program.options.find("strict_atomics=1") != std::string::npos) analyze.words.emplace_back("--strict-atomics");
-  const CommandResult analysed = run_command(analyze, scratch);
-  if (analysed.status != 0 && analysed.status != kExitRacesFound) {
-    return {"the recorded trace cannot be analysed: " + analyze.text() + "\n" + analysed.output};
+  std::vector<std::vector<FoundRace>> traces;
+  for (const std::filesystem::path& trace : traces_in(scratch)) {
+    Command analyze;
+    analyze.limit = std::chrono::seconds(300);
+    // The analysis checks the rules of traces as it goes.
+    analyze.words = {settings_.deadheat.string(),
+                     "analyze",
+                     "--detector",
+                     program.recording_detector,
+                     "--format",
+                     "json",
+                     "--output",
+                     (scratch / "analysis").string(),
+                     trace.string()};
+    if (program.options.find("strict_atomics=1") != std::string::npos) analyze.words.emplace_back("--strict-atomics");
+    const CommandResult analysed = run_command(analyze, scratch);
+    if (analysed.status != 0 && analysed.status != kExitRacesFound) {
+      return {"a recorded trace cannot be analysed: " + analyze.text() + "\n" + analysed.output};
+    }
+    const std::string analysis = read_file(scratch / "analysis");
+    if (!is_complete(analysis)) return {"a recorded trace is cut off: " + analyze.text() + "\n" + analysed.output};
+    traces.push_back(races_in_json(analysis, program));
   }
-  const std::string report = read_file(scratch / "report");
-  // The trace is of the first process alone, and knows no suppressions.
-  if (!is_of_one_process(report) || !program.suppressions.empty()) return {};
-  return disagreements(races_in_json(report, program), races_in_json(read_file(scratch / "analysis"), program));
+  if (traces.empty()) return {"nothing was recorded"};
+  return disagreements(races_in_json(read_file(scratch / "report"), program), traces,
+                       program.suppressions.empty() ? Suppressed::kNothing : Suppressed::kSomething);
 }
 
 std::vector<std::string> Toolchain::judge(const Build& build, const CommandResult& result,

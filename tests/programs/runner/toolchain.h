@@ -52,10 +52,12 @@ class Toolchain {
   [[nodiscard]] BuiltProgram build(const Build& build);
   [[nodiscard]] Command run_command_of(const Build& build, const BuiltProgram& built,
                                        const std::filesystem::path& scratch) const;
-  // With Settings::records. Empty: the trace of the run is well formed, and the
+  // With Settings::records. Empty: the traces of the run are well formed, and the
   // reference detector agrees with the run (disagreements()).
   [[nodiscard]] std::vector<std::string> judge_recording(const Build& build,
                                                          const std::filesystem::path& scratch) const;
+  // Where a run has left them.
+  [[nodiscard]] static std::vector<std::filesystem::path> traces_in(const std::filesystem::path& scratch);
   // Empty: the run was as the program's comments say.
   [[nodiscard]] std::vector<std::string> judge(const Build& build, const CommandResult& result,
                                                const std::filesystem::path& scratch) const;
