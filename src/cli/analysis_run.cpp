@@ -34,6 +34,7 @@ class Analyser {
     while (process_next_batch()) {
       progress.update(source_->progress(), event_count_, detector_->findings().size());
     }
+    detector_->finish();
     // Of a trace that stops early the beginning counts; here there is none, and
     // the file may not be a trace at all.
     if (!error_ && event_count_ == 0 && source_->truncation()) {
@@ -116,6 +117,8 @@ std::string name_of(DetectorKind kind) {
   switch (kind) {
     case DetectorKind::kFastTrack:
       return "fasttrack";
+    case DetectorKind::kSlimState:
+      return "slimstate";
     case DetectorKind::kDjit:
       return "djit";
     case DetectorKind::kReference:

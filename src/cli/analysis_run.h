@@ -31,7 +31,7 @@ struct AnalysisRun {
   double seconds = 0;
 };
 
-// "fasttrack", "djit", "reference".
+// "fasttrack", "slimstate", "djit", "reference".
 [[nodiscard]] std::string name_of(DetectorKind kind);
 
 // Errors: those of open_trace(). Shows its progress on a terminal.

@@ -13,6 +13,7 @@
 #include "cli/analysis_run.h"
 #include "cli/choice.h"
 #include "cli/commands.h"
+#include "cli/common_options.h"
 #include "cli/messages.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -24,8 +25,6 @@ namespace deadheat {
 
 namespace {
 
-enum class ReportFormat : std::uint8_t { kText, kJson };
-
 struct AnalyzeOptions {
   AnalysisRequest request;
   ReportFormat format = ReportFormat::kText;
@@ -36,21 +35,22 @@ struct AnalyzeOptions {
   bool stats = false;
 };
 
-constexpr char kFooter[] = R"(Examples:
+constexpr char kAnalyzeFooter[] = R"(Examples:
   deadheat analyze run.trace
   deadheat analyze run.trace --format json --output races.json
   deadheat analyze run.trace --detector reference --stats
   deadheat analyze run.trace || [ $? -eq 66 ]     fail on errors, not on races
 
-Detectors: fasttrack is exact and fast; djit keeps full vector clocks for every
-variable; reference is the slow and simple one that the others are tested against.
-All three find the same racy bytes.
+Detectors: fasttrack is exact and fast; slimstate is fasttrack with few cells and few
+checks for arrays, for traces with large loops; djit keeps full vector clocks for
+every variable; reference is the slow and simple one that the others are tested
+against. All find the same racy bytes.
 
 A trace that stops early or is damaged: the races before that point are shown.
 
 Exit codes: 0 no race; 66 races found; 1 bad trace or failure; 2 bad usage.)";
 
-std::string format_stats(const AnalysisRun& run) {
+std::string format_run_stats(const AnalysisRun& run) {
   const Analysis& analysis = run.analysis;
   const double rate = run.seconds > 0 ? static_cast<double>(analysis.event_count) / 1e6 / run.seconds : 0;
   return fmt::format("\n{}, {:.2f} s, {:.1f} million events/s\n{}", analysis.detector_name, run.seconds, rate,
@@ -62,7 +62,7 @@ std::string format_report(const AnalysisRun& run, const AnalyzeOptions& options,
   // "No data races" would be a strange thing to say of a file that is no trace.
   if (run.error && run.analysis.event_count == 0) return {};
   std::string text = format_text_report(run.analysis, colour);
-  if (options.stats) text += format_stats(run);
+  if (options.stats) text += format_run_stats(run);
   return text;
 }
 
@@ -118,24 +118,22 @@ ExitCode analyze(AnalyzeOptions& options) {
 void add_analyze_command(CLI::App& app, ExitCode& result) {
   auto options = std::make_shared<AnalyzeOptions>();
   CLI::App* command = app.add_subcommand("analyze", "Find the data races of a recorded trace");
-  command->footer(kFooter);
+  command->footer(kAnalyzeFooter);
   command->add_option("FILE", options->request.path, "The trace, in any format we read")->required()->option_text(" ");
-  add_choice<DetectorKind>(
-      *command, "--detector", options->request.detector,
-      {{"fasttrack", DetectorKind::kFastTrack}, {"djit", DetectorKind::kDjit}, {"reference", DetectorKind::kReference}},
-      "fasttrack (default), djit or reference");
-  add_choice<ReportFormat>(*command, "--format", options->format,
-                           {{"text", ReportFormat::kText}, {"json", ReportFormat::kJson}}, "text (default) or json");
+  add_choice<DetectorKind>(*command, "--detector", options->request.detector,
+                           {{"fasttrack", DetectorKind::kFastTrack},
+                            {"slimstate", DetectorKind::kSlimState},
+                            {"djit", DetectorKind::kDjit},
+                            {"reference", DetectorKind::kReference}},
+                           "fasttrack (default), slimstate, djit or reference");
+  add_format_option(*command, options->format);
   command->add_option("-o,--output", options->output, "Write the report there, not to standard output")
       ->option_text("FILE");
   command->add_flag("--strict-atomics", options->strict_atomics,
                     "C++20: a relaxed store of the releasing thread ends its release sequence");
   command->add_flag("--no-check", options->no_check, "Trust the trace: do not check that it is well formed");
   command->add_flag("--stats", options->stats, "Show how often each rule of the detector was applied");
-  add_choice<ColourChoice>(
-      *command, "--color", options->colour,
-      {{"auto", ColourChoice::kAuto}, {"always", ColourChoice::kAlways}, {"never", ColourChoice::kNever}},
-      "auto (default: on a terminal, unless NO_COLOR is set), always or never");
+  add_colour_option(*command, options->colour);
   command->callback([options, &result] { result = analyze(*options); });
 }
 

@@ -24,6 +24,7 @@
 #include "cli/compiler_options.h"
 #include "cli/install_layout.h"
 #include "cli/messages.h"
+#include "cli/program_file.h"
 
 namespace deadheat {
 
@@ -68,22 +69,6 @@ struct CompileRequest {
   std::vector<std::string> arguments;
 };
 
-bool is_executable_file(const std::string& path) {
-  std::error_code error;
-  return access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path, error);
-}
-
-// As a shell would find it; empty if it would not.
-std::string find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return is_executable_file(name) ? name : std::string();
-  const char* path = std::getenv("PATH");
-  for (const std::string_view directory : split_at(path == nullptr ? "/usr/bin:/bin" : path, ':')) {
-    std::string candidate = fmt::format("{}/{}", directory.empty() ? "." : directory, name);
-    if (is_executable_file(candidate)) return candidate;
-  }
-  return {};
-}
-
 std::optional<CompilerFamily> family_by_name(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
   if (name.find("clang") != std::string::npos) return CompilerFamily::kClang;
@@ -96,7 +81,7 @@ CompilerFamily family_of(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (const auto family = family_by_name(word)) return *family;
     std::error_code error;
-    const auto real = std::filesystem::canonical(find_program(word), error);
+    const auto real = std::filesystem::canonical(find_program(word).path, error);
     if (const auto family = family_by_name(error ? std::string() : real.string())) return *family;
   }
   const std::string question = shell_quoted(words) + " --version 2>/dev/null </dev/null";
@@ -149,7 +134,7 @@ ExitCode replace_process(const std::vector<std::string>& words) {
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
   pointers.push_back(nullptr);
   execv(pointers[0], pointers.data());
-  print_error(fmt::format("cannot run '{}': {}", words[0], std::strerror(errno)));
+  print_error(fmt::format("cannot run '{}': {}", words[0], system_message(errno)));
   return ExitCode::kUsage;
 }
 
@@ -187,14 +172,14 @@ Result<Compiler> find_compiler(SourceLanguage language, const std::string& wante
   std::vector<std::string> words = words_of(text);
   if (words.empty()) {
     for (const std::string& candidate : default_compilers(language)) {
-      if (words.empty() && !find_program(candidate).empty()) words = {candidate};
+      if (words.empty() && !find_program(candidate).path.empty()) words = {candidate};
     }
   }
   if (words.empty()) {
     return Error{ErrorCode::kIo, fmt::format("found neither clang nor gcc; install one, or name one with --{}=COMPILER",
                                              cpp ? "cxx" : "cc")};
   }
-  const std::string path = find_program(words[0]);
+  const std::string path = find_program(words[0]).path;
   if (path.empty()) return Error{ErrorCode::kIo, fmt::format("compiler '{}' not found", words[0])};
   if (is_this_program(path)) {
     return Error{ErrorCode::kIo, fmt::format("'{}' is deadheat itself, not a compiler", words[0])};

@@ -148,7 +148,7 @@ void append_runtime(Words& words, const InstallLayout& layout) {
   append(words, {"-lpthread", "-ldl", "-lm"});
 }
 
-std::string refusal(const std::string& option) {
+std::string option_refusal(const std::string& option) {
   if (option == "-static" || option == "--static" || option == "-static-pie") {
     return fmt::format(
         "cannot link with {}: the runtime must stand between the program and a shared C library; "
@@ -173,7 +173,7 @@ Result<std::vector<std::string>> instrumented_arguments(const std::vector<std::s
                                                         CompilerFamily family, const Result<InstallLayout>& layout) {
   const CommandShape shape = classify_command(expand_response_files(arguments));
   if (shape.stage == CompileStage::kQuery) return arguments;
-  if (!shape.refused.empty()) return Error{ErrorCode::kUnsupported, refusal(shape.refused)};
+  if (!shape.refused.empty()) return Error{ErrorCode::kUnsupported, option_refusal(shape.refused)};
   const bool links = shape.stage == CompileStage::kLink;
   if (links && !layout.ok()) return layout.error();
   const InstallLayout files = layout.ok() ? layout.value() : InstallLayout{};

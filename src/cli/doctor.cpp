@@ -8,26 +8,23 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/choice.h"
 #include "cli/commands.h"
+#include "cli/common_options.h"
 #include "cli/doctor_checks.h"
 #include "cli/messages.h"
 #include "cli/output.h"
-#include "cli/terminal.h"
 #include "report/describe.h"
 
 namespace deadheat {
 
 namespace {
 
-enum class DoctorFormat : std::uint8_t { kText, kJson };
-
 struct DoctorOptions {
-  DoctorFormat format = DoctorFormat::kText;
+  ReportFormat format = ReportFormat::kText;
   ColourChoice colour = ColourChoice::kAuto;
 };
 
-constexpr char kFooter[] = R"(Examples:
+constexpr char kDoctorFooter[] = R"(Examples:
   deadheat doctor
   deadheat doctor --format json
 
@@ -103,7 +100,7 @@ ExitCode examine(const DoctorOptions& options) {
   }
   const ColourMode colour = colour_for(options.colour, output.value().descriptor());
   const Status written =
-      output.value().write(options.format == DoctorFormat::kJson ? format_json(checks) : format_text(checks, colour));
+      output.value().write(options.format == ReportFormat::kJson ? format_json(checks) : format_text(checks, colour));
   if (!written.ok()) {
     print_error(written.error().message);
     return ExitCode::kFailure;
@@ -116,13 +113,9 @@ ExitCode examine(const DoctorOptions& options) {
 void add_doctor_command(CLI::App& app, ExitCode& result) {
   auto options = std::make_shared<DoctorOptions>();
   CLI::App* command = app.add_subcommand("doctor", "Show what works on this machine and how to fix what does not");
-  command->footer(kFooter);
-  add_choice<DoctorFormat>(*command, "--format", options->format,
-                           {{"text", DoctorFormat::kText}, {"json", DoctorFormat::kJson}}, "text (default) or json");
-  add_choice<ColourChoice>(
-      *command, "--color", options->colour,
-      {{"auto", ColourChoice::kAuto}, {"always", ColourChoice::kAlways}, {"never", ColourChoice::kNever}},
-      "auto (default: on a terminal, unless NO_COLOR is set), always or never");
+  command->footer(kDoctorFooter);
+  add_format_option(*command, options->format);
+  add_colour_option(*command, options->colour);
   command->callback([options, &result] { result = examine(*options); });
 }
 

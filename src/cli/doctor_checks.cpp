@@ -14,11 +14,12 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <system_error>
+
+#include "cli/messages.h"
 
 namespace deadheat {
 
@@ -98,7 +99,7 @@ CheckResult check_shadow() {
   if (error == 0) return result;
   result.verdict = CheckVerdict::kMissing;
   result.found =
-      fmt::format("cannot reserve {} TiB of address space: {}", kShadowSize / kTerabyte, std::strerror(error));
+      fmt::format("cannot reserve {} TiB of address space: {}", kShadowSize / kTerabyte, system_message(error));
   result.meaning = "no race can be detected without it";
   result.fix = why_reserving_fails();
   return result;
@@ -128,12 +129,12 @@ struct EventTrial {
   int error = 0;
 };
 
-volatile int watched = 0;
+volatile int watched_word = 0;
 
 EventTrial try_event(perf_event_attr attributes) {
   const int descriptor = open_event(attributes);
   if (descriptor < 0) return {0, errno};
-  for (int round = 0; round < 1000; ++round) watched = round;
+  for (int round = 0; round < 1000; ++round) watched_word = round;
   EventTrial trial;
   if (read(descriptor, &trial.count, sizeof trial.count) != sizeof trial.count) trial.error = errno;
   close(descriptor);
@@ -141,7 +142,7 @@ EventTrial try_event(perf_event_attr attributes) {
 }
 
 std::string describe_failure(const EventTrial& trial) {
-  return trial.error == 0 ? "opens but does not count" : std::strerror(trial.error);
+  return trial.error == 0 ? "opens but does not count" : system_message(trial.error);
 }
 
 CheckResult check_breakpoints() {
@@ -150,7 +151,7 @@ CheckResult check_breakpoints() {
   perf_event_attr attributes{};
   attributes.type = PERF_TYPE_BREAKPOINT;
   attributes.bp_type = HW_BREAKPOINT_W;
-  attributes.bp_addr = reinterpret_cast<std::uintptr_t>(&watched);
+  attributes.bp_addr = reinterpret_cast<std::uintptr_t>(&watched_word);
   attributes.bp_len = HW_BREAKPOINT_LEN_4;
   const EventTrial trial = try_event(attributes);
   if (trial.error == 0 && trial.count > 0) return result;

@@ -6,10 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
-#include "cli/choice.h"
 #include "cli/messages.h"
 #include "report/describe.h"
 #include "report/finding_json.h"
@@ -34,7 +32,7 @@ std::string path_for(std::string path, std::uint32_t process) {
 }
 
 Error cannot_write(const std::string& path) {
-  return {ErrorCode::kIo, fmt::format("cannot write '{}': {}", path, std::generic_category().message(errno))};
+  return {ErrorCode::kIo, fmt::format("cannot write '{}': {}", path, system_message(errno))};
 }
 
 int open_log(const std::string& path) {
@@ -92,7 +90,7 @@ void LiveOutput::write(std::uint32_t process, std::string_view text) {
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
       if (!std::exchange(has_complained_, true) && descriptor != STDERR_FILENO) {
-        print_error(fmt::format("cannot write the report: {}", std::generic_category().message(errno)));
+        print_error(fmt::format("cannot write the report: {}", system_message(errno)));
       }
       return;
     }
@@ -142,18 +140,14 @@ Status LiveOutput::finish(LiveReport& report, const LiveEnding& ending) {
 }
 
 void add_live_options(CLI::App& command, LiveOutputOptions& options, std::vector<std::string>& suppressions) {
-  add_choice<ReportFormat>(command, "--format", options.format,
-                           {{"text", ReportFormat::kText}, {"json", ReportFormat::kJson}}, "text (default) or json");
+  add_format_option(command, options.format);
   command.add_option("-o,--output", options.output, "Write the report to this file")->option_text("FILE");
   command
       .add_option("--suppressions", suppressions, "Races not to report, in TSan's syntax; may be given several times")
       ->allow_extra_args(false)
       ->option_text("FILE");
   command.add_flag("--stats", options.stats, "Show what the detector did, and what each suppression hid");
-  add_choice<ColourChoice>(
-      command, "--color", options.colour,
-      {{"auto", ColourChoice::kAuto}, {"always", ColourChoice::kAlways}, {"never", ColourChoice::kNever}},
-      "auto (default: on a terminal, unless NO_COLOR is set), always or never");
+  add_colour_option(command, options.colour);
 }
 
 Result<Suppressions> read_suppressions(const std::vector<std::string>& paths) {

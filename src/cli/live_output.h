@@ -16,13 +16,11 @@
 #include <CLI/CLI.hpp>
 
 #include "base/result.h"
+#include "cli/common_options.h"
 #include "cli/output.h"
-#include "cli/terminal.h"
 #include "report/live_report.h"
 
 namespace deadheat {
-
-enum class ReportFormat : std::uint8_t { kText, kJson };
 
 struct LiveOutputOptions {
   ReportFormat format = ReportFormat::kText;

@@ -26,7 +26,7 @@ namespace {
 
 constexpr char kDescription[] = "Deadheat finds data races in multithreaded programs.";
 
-constexpr char kFooter[] = R"(Examples:
+constexpr char kMainFooter[] = R"(Examples:
   deadheat c++ -g program.cpp -o program          compile with race detection
   deadheat run ./program                          run it and show its races
   deadheat doctor                                 what works on this machine?
@@ -86,9 +86,9 @@ std::string named_command(const CLI::App& app) {
   return path;
 }
 
-ExitCode run(int argument_count, char** arguments) {
+ExitCode run_command(int argument_count, char** arguments) {
   CLI::App app{kDescription, "deadheat"};
-  app.footer(kFooter);
+  app.footer(kMainFooter);
   app.set_version_flag("--version", "deadheat " DEADHEAT_VERSION);
   app.require_subcommand(1);
   ExitCode result = ExitCode::kSuccess;
@@ -135,7 +135,7 @@ int main(int argument_count, char** arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   ExitCode result = ExitCode::kFailure;
   try {
-    result = deadheat::run(argument_count, arguments);
+    result = deadheat::run_command(argument_count, arguments);
   } catch (const std::bad_alloc&) {
     std::fputs("deadheat: error: out of memory\n", stderr);
   } catch (const std::exception& error) {

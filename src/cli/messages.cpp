@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <system_error>
 
 #include "report/describe.h"
 
@@ -28,5 +29,7 @@ std::string about_file(std::string_view path, std::string_view message) {
   if (message.find(path) != std::string_view::npos) return std::string(message);
   return fmt::format("'{}': {}", path, message);
 }
+
+std::string system_message(int error) { return std::generic_category().message(error); }
 
 }  // namespace deadheat

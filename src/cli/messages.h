@@ -16,4 +16,7 @@ void print_note(std::string_view message);
 // The sentence with the file in front, unless it names the file already.
 [[nodiscard]] std::string about_file(std::string_view path, std::string_view message);
 
+// The system's words for an errno.
+[[nodiscard]] std::string system_message(int error);
+
 }  // namespace deadheat

@@ -7,16 +7,15 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
 #include <utility>
+
+#include "cli/messages.h"
 
 namespace deadheat {
 
 namespace {
 
 constexpr int kNoDescriptor = -1;
-
-std::string system_message(int error) { return std::generic_category().message(error); }
 
 }  // namespace
 

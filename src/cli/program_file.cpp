@@ -14,21 +14,20 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <utility>
+
+#include "cli/messages.h"
 
 namespace deadheat {
 
 namespace {
-
-std::string system_message(int error) { return std::generic_category().message(error); }
 
 bool is_regular(const std::string& path) {
   struct stat status{};
   return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-LaunchError refusal(const std::string& name, const std::string& path) {
+LaunchError launch_refusal(const std::string& name, const std::string& path) {
   struct stat status{};
   if (stat(path.c_str(), &status) != 0) {
     const int error = errno;
@@ -149,7 +148,7 @@ Lookup find_program(const std::string& name) {
   const auto can_run = [](const std::string& path) { return is_regular(path) && access(path.c_str(), X_OK) == 0; };
   if (name.find('/') != std::string::npos) {
     if (can_run(name)) return {name, {}};
-    return {"", refusal(name, name)};
+    return {"", launch_refusal(name, name)};
   }
   const char* variable = std::getenv("PATH");
   std::string_view list = variable == nullptr ? "/usr/local/bin:/usr/bin:/bin" : variable;
@@ -163,7 +162,7 @@ Lookup find_program(const std::string& name) {
     if (colon == std::string_view::npos) break;
     list.remove_prefix(colon + 1);
   }
-  if (!forbidden.empty()) return {"", refusal(forbidden, forbidden)};
+  if (!forbidden.empty()) return {"", launch_refusal(forbidden, forbidden)};
   const bool is_here = is_regular(name);
   return {"",
           {LaunchFailure::kNotFound, fmt::format("cannot run '{0}': not found on PATH{1}", name,

@@ -15,7 +15,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -34,7 +33,8 @@ struct ReportOptions {
   std::vector<std::string> files;
 };
 
-constexpr char kFooter[] = R"(A program built with 'deadheat c++' that is started directly writes its races to a file
+constexpr char kReportFooter[] =
+    R"(A program built with 'deadheat c++' that is started directly writes its races to a file
 and says so. This command makes words of it; the program's own file should still be
 there, for its symbols. Give the files of all processes of one run together.
 
@@ -53,8 +53,7 @@ FileOutcome read_into(const std::string& path, LiveReport& report) {
   std::ifstream file(path, std::ios::binary);
   const std::string content{std::istreambuf_iterator<char>(file), {}};
   if (!file.is_open() || file.bad()) {
-    return {{},
-            Error{ErrorCode::kIo, fmt::format("cannot read '{}': {}", path, std::generic_category().message(errno))}};
+    return {{}, Error{ErrorCode::kIo, fmt::format("cannot read '{}': {}", path, system_message(errno))}};
   }
   RawPacketReader reader(std::as_bytes(std::span(content)));
   std::uint64_t packets = 0;
@@ -111,7 +110,7 @@ ExitCode report(const ReportOptions& options) {
 void add_report_command(CLI::App& app, ExitCode& result) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* command = app.add_subcommand("report", "Show the races in a raw file of a directly started program");
-  command->footer(kFooter);
+  command->footer(kReportFooter);
   add_live_options(*command, options->output, options->suppressions);
   command->add_option("FILES", options->files, "The raw files")->required()->option_text("FILE...");
   command->callback([options, &result] { result = report(*options); });

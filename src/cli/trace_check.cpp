@@ -19,7 +19,7 @@ namespace deadheat {
 
 namespace {
 
-constexpr char kFooter[] = R"(Examples:
+constexpr char kCheckFooter[] = R"(Examples:
   deadheat trace check run.trace
   deadheat trace check recordings/*.dht
 
@@ -69,7 +69,7 @@ ExitCode check_all(const std::vector<std::string>& paths) {
 void add_trace_check_command(CLI::App& trace, ExitCode& result) {
   auto paths = std::make_shared<std::vector<std::string>>();
   CLI::App* command = trace.add_subcommand("check", "Check that traces are whole and well formed");
-  command->footer(kFooter);
+  command->footer(kCheckFooter);
   command->add_option("FILE", *paths, "The traces")->required()->option_text("...");
   command->callback([paths, &result] { result = check_all(*paths); });
 }

@@ -31,7 +31,8 @@ struct ConvertOptions {
   CLI::Option* to_option = nullptr;
 };
 
-constexpr char kFooter[] = R"(The format of an INPUT is recognised by its content; that of OUTPUT by --to or by its
+constexpr char kConvertFooter[] =
+    R"(The format of an INPUT is recognised by its content; that of OUTPUT by --to or by its
 ending: .dht binary, .trace or .txt text, .std RAPID's STD. OUTPUT '-' is standard
 output. STD knows only reads, writes, locks, forks and joins; a trace in which other
 events decide about races cannot become STD. Several INPUTs are the binary streams of
@@ -69,7 +70,7 @@ std::string about_inputs(std::span<const std::string> inputs, const std::string&
   return inputs.size() == 1 ? about_file(inputs.front(), message) : message;
 }
 
-bool is_one_of(const std::string& output, std::span<const std::string> inputs) {
+bool is_input(const std::string& output, std::span<const std::string> inputs) {
   std::error_code ignored;
   return std::any_of(inputs.begin(), inputs.end(),
                      [&](const std::string& input) { return std::filesystem::equivalent(input, output, ignored); });
@@ -83,7 +84,7 @@ Status convert(const ConvertOptions& options) {
   if (!format.ok()) return format.error();
   auto source = open_inputs(inputs);
   if (!source.ok()) return Error{source.error().code, about_inputs(inputs, source.error().message)};
-  if (is_one_of(path, inputs)) {
+  if (is_input(path, inputs)) {
     return Error{ErrorCode::kInvalid, fmt::format("'{}' is input and output at once; choose another output", path)};
   }
   auto output = TraceOutput::create(path, format.value());
@@ -103,7 +104,7 @@ Status convert(const ConvertOptions& options) {
 void add_trace_convert_command(CLI::App& trace, ExitCode& result) {
   auto options = std::make_shared<ConvertOptions>();
   CLI::App* command = trace.add_subcommand("convert", "Rewrite a trace in another format");
-  command->footer(kFooter);
+  command->footer(kConvertFooter);
   command->add_option("FILES", options->files, "The trace or traces to read, then the one to write")
       ->required()
       ->expected(2, CLI::detail::expected_max_vector_size)

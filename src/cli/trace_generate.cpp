@@ -43,7 +43,8 @@ constexpr std::uint64_t kDefaultEvents = 100'000;
 constexpr std::uint32_t kDefaultThreads = 4;
 constexpr std::size_t kBatch = 4096;
 
-constexpr char kFooter[] = R"(Presets: access-heavy (default), nine accesses in ten events; lock-heavy, half of the
+constexpr char kGenerateFooter[] =
+    R"(Presets: access-heavy (default), nine accesses in ten events; lock-heavy, half of the
 events take or leave a lock; read-shared, all threads read the same data; everything,
 a short trace with every kind of event, chosen by the seed. The same options give the
 same trace everywhere. Without --race-density the first three have no race.
@@ -118,7 +119,7 @@ Status generate(const GenerateOptions& options) {
 void add_trace_generate_command(CLI::App& trace, ExitCode& result) {
   auto options = std::make_shared<GenerateOptions>();
   CLI::App* command = trace.add_subcommand("generate", "Make up a trace from a seed");
-  command->footer(kFooter);
+  command->footer(kGenerateFooter);
   command->add_option("OUTPUT", options->output, "The trace to write; '-' is standard output")
       ->required()
       ->option_text(" ");

@@ -26,7 +26,7 @@ namespace {
 // Threads beyond these are summed up: a trace may have a million.
 constexpr std::size_t kThreadsShown = 16;
 
-constexpr char kFooter[] = R"(Shows the events by kind, the distinct objects that they name, the sizes of the
+constexpr char kStatsFooter[] = R"(Shows the events by kind, the distinct objects that they name, the sizes of the
 accesses, and the busiest threads. The trace is not checked; 'trace check' does that.
 
 Examples:
@@ -90,7 +90,7 @@ void add_threads(std::string& out, const TraceStats& stats, const Dictionary& di
   }
 }
 
-std::string format_stats(const std::string& path, const TraceStats& stats, const Dictionary& dictionary) {
+std::string format_trace_stats(const std::string& path, const TraceStats& stats, const Dictionary& dictionary) {
   std::string out = fmt::format("{}: {}, {}\n", printable(path), counted(stats.events, "event"),
                                 counted(stats.by_thread.size(), "thread"));
   if (stats.events == 0) return out;
@@ -117,7 +117,7 @@ Status print_stats(const std::string& path) {
   }
   if (const auto truncation = source.value()->truncation()) print_warning(about_file(path, *truncation));
   auto output = Output::open(std::nullopt);
-  return output.value().write(format_stats(path, collector.stats(), source.value()->dictionary()));
+  return output.value().write(format_trace_stats(path, collector.stats(), source.value()->dictionary()));
 }
 
 }  // namespace
@@ -125,7 +125,7 @@ Status print_stats(const std::string& path) {
 void add_trace_stats_command(CLI::App& trace, ExitCode& result) {
   auto path = std::make_shared<std::string>();
   CLI::App* command = trace.add_subcommand("stats", "Show what is in a trace, in numbers");
-  command->footer(kFooter);
+  command->footer(kStatsFooter);
   command->add_option("FILE", *path, "The trace")->required()->option_text(" ");
   command->callback([path, &result] {
     const Status status = print_stats(*path);

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <string_view>
 
-#include "base/raw.h"
 #include "report/describe.h"
 #include "report/fingerprint.h"
 
@@ -15,22 +14,7 @@ namespace deadheat {
 
 namespace {
 
-void add_access(std::string& out, std::string_view label, const RacingAccess& access, const Dictionary& dictionary,
-                ColourMode colour) {
-  add_line(out, label,
-           fmt::format("{} by {}, epoch {}@{}", describe_access(access), describe_thread(access.thread, dictionary),
-                       access.clock, raw(access.thread)),
-           colour);
-  add_stack(out, stack_of(access), dictionary, colour);
-  std::string locks;
-  for (const HeldLock& held : access.locks) {
-    if (!locks.empty()) locks += ", ";
-    locks += describe_lock(held, dictionary);
-  }
-  add_line(out, "", "holds " + (locks.empty() ? "no lock" : locks), colour);
-}
-
-std::string describe_target(const Finding& finding, const Dictionary& dictionary) {
+std::string describe_bytes(const Finding& finding, const Dictionary& dictionary) {
   const std::string bytes = counted(finding.size, "byte");
   const std::string address = describe_address(finding.address, dictionary);
   if (!name_of(finding.address, dictionary)) return fmt::format("{} at {}", bytes, address);
@@ -42,9 +26,9 @@ std::string describe_target(const Finding& finding, const Dictionary& dictionary
 std::string format_finding(const Finding& finding, std::uint64_t number, const Dictionary& dictionary,
                            ColourMode colour) {
   std::string out = fmt::format("{}. {} on {}\n", number, painted(title_of(finding.kind), Paint::kBad, colour),
-                                describe_target(finding, dictionary));
-  add_access(out, "later", finding.later, dictionary, colour);
-  add_access(out, "earlier", finding.earlier, dictionary, colour);
+                                describe_bytes(finding, dictionary));
+  add_access(out, "later", finding.later, {}, dictionary, colour);
+  add_access(out, "earlier", finding.earlier, {}, dictionary, colour);
   add_line(out, "why", explain(finding, dictionary), colour);
   add_line(out, "seen",
            fmt::format("{}, first at event {}; fingerprint {}", counted(finding.occurrences, "time"),

@@ -21,7 +21,7 @@ std::string line_of(const Site& site) {
 
 // Fields are separated by a byte that names do not contain, so that "ab" + "c"
 // and "a" + "bc" differ.
-std::string side_of(const RacingAccess& access, Address address, const Dictionary& dictionary) {
+std::string identity_of(const RacingAccess& access, Address address, const Dictionary& dictionary) {
   const Site& site = dictionary.sites[access.site];
   const std::string_view kind = identifier_of(access.kind);
   if (!site.function.empty() || (!site.file.empty() && site.module.empty())) {
@@ -43,8 +43,8 @@ std::uint64_t hash_of(std::string_view bytes) {
 }  // namespace
 
 std::string fingerprint_of(const Finding& finding, const Dictionary& dictionary) {
-  std::string one = side_of(finding.earlier, finding.address, dictionary);
-  std::string other = side_of(finding.later, finding.address, dictionary);
+  std::string one = identity_of(finding.earlier, finding.address, dictionary);
+  std::string other = identity_of(finding.later, finding.address, dictionary);
   if (other < one) std::swap(one, other);
   return fmt::format("{:016x}", hash_of(one + "\n\n" + other));
 }

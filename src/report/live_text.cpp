@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/raw.h"
 #include "report/describe.h"
 
 namespace deadheat {
@@ -18,7 +17,7 @@ std::string describe_owner(std::optional<ThreadId> thread, const Dictionary& dic
 }
 
 // What stands after "race on".
-std::string describe_target(const LiveFinding& live) {
+std::string describe_live_bytes(const LiveFinding& live) {
   const Finding& finding = live.finding;
   const MemoryPlace& memory = live.memory;
   const std::string bytes = counted(finding.size, "byte");
@@ -46,34 +45,6 @@ std::string describe_target(const LiveFinding& live) {
   }
   if (!memory.module.empty()) return fmt::format("{} in {}", plain, printable(base_name(memory.module)));
   return plain;
-}
-
-// " (since deposit bank.cpp:40)".
-std::string describe_acquisition(const SiteStack& acquired, const Dictionary& dictionary) {
-  if (acquired.empty()) return {};
-  const Site& site = dictionary.sites[acquired.front()];
-  const std::string place = describe_place(site);
-  return fmt::format(" (since {}{}{})", describe_function(site), place.empty() ? "" : " ", place);
-}
-
-void add_access(std::string& out, std::string_view label, const RacingAccess& access,
-                const std::vector<SiteStack>& acquired, const Dictionary& dictionary, ColourMode colour) {
-  add_line(out, label,
-           fmt::format("{} by {}, epoch {}@{}", describe_access(access), describe_thread(access.thread, dictionary),
-                       access.clock, raw(access.thread)),
-           colour);
-  add_stack(out, stack_of(access), dictionary, colour);
-  if (includes(access.traits, AccessTraits::kLocksUnknown)) {
-    add_line(out, "", "which locks it held is not known any more", colour);
-    return;
-  }
-  std::string locks;
-  for (std::size_t index = 0; index < access.locks.size(); ++index) {
-    if (index != 0) locks += ", ";
-    locks += describe_lock(access.locks[index], dictionary);
-    if (index < acquired.size()) locks += describe_acquisition(acquired[index], dictionary);
-  }
-  add_line(out, "", "holds " + (locks.empty() ? "no lock" : locks), colour);
 }
 
 void add_memory(std::string& out, const LiveFinding& live, ColourMode colour) {
@@ -146,7 +117,7 @@ std::string format_live_race(const LiveRace& race, std::uint64_t number, ColourM
   const LiveFinding& live = race.live;
   const Finding& finding = live.finding;
   std::string out = fmt::format("{}. {} on {}\n", number, painted(title_of(finding.kind), Paint::kBad, colour),
-                                describe_target(live));
+                                describe_live_bytes(live));
   add_access(out, "later", finding.later, live.later_acquired, live.dictionary, colour);
   add_access(out, "earlier", finding.earlier, live.earlier_acquired, live.dictionary, colour);
   add_memory(out, live, colour);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/raw.h"
 #include "report/describe.h"
 
 namespace deadheat {
@@ -28,6 +29,14 @@ std::string_view escape_of(Paint paint) {
       return "\x1b[1;32m";
   }
   return "";
+}
+
+// " (since deposit bank.cpp:40)".
+std::string describe_acquisition(std::span<const SiteId> acquired, const Dictionary& dictionary) {
+  if (acquired.empty()) return {};
+  const Site& site = dictionary.sites[acquired.front()];
+  const std::string place = describe_place(site);
+  return fmt::format(" (since {}{}{})", describe_function(site), place.empty() ? "" : " ", place);
 }
 
 }  // namespace
@@ -60,6 +69,26 @@ void add_stack(std::string& out, std::span<const SiteId> stack, const Dictionary
     }
     add_line(out, "", line, colour);
   }
+}
+
+void add_access(std::string& out, std::string_view label, const RacingAccess& access,
+                std::span<const std::vector<SiteId>> acquired, const Dictionary& dictionary, ColourMode colour) {
+  add_line(out, label,
+           fmt::format("{} by {}, epoch {}@{}", describe_access(access), describe_thread(access.thread, dictionary),
+                       access.clock, raw(access.thread)),
+           colour);
+  add_stack(out, stack_of(access), dictionary, colour);
+  if (includes(access.traits, AccessTraits::kLocksUnknown)) {
+    add_line(out, "", "which locks it held is not known any more", colour);
+    return;
+  }
+  std::string locks;
+  for (std::size_t index = 0; index < access.locks.size(); ++index) {
+    if (index != 0) locks += ", ";
+    locks += describe_lock(access.locks[index], dictionary);
+    if (index < acquired.size()) locks += describe_acquisition(acquired[index], dictionary);
+  }
+  add_line(out, "", "holds " + (locks.empty() ? "no lock" : locks), colour);
 }
 
 }  // namespace deadheat

@@ -7,8 +7,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/dictionary.h"
+#include "model/finding.h"
 
 namespace deadheat {
 
@@ -24,5 +26,10 @@ void add_line(std::string& out, std::string_view label, std::string_view text, C
 
 // One line per frame, innermost first as given.
 void add_stack(std::string& out, std::span<const SiteId> stack, const Dictionary& dictionary, ColourMode colour);
+
+// One side of a race: what it did, its stack, its locks. `acquired`: where the
+// holding of each lock began, in the order of the locks, as far as that is known.
+void add_access(std::string& out, std::string_view label, const RacingAccess& access,
+                std::span<const std::vector<SiteId>> acquired, const Dictionary& dictionary, ColourMode colour);
 
 }  // namespace deadheat

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/binary_event_decoder.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "trace/event_validity.h"
+#include "trace/malformed.h"
 #include "trace/varint.h"
 
 namespace deadheat {
@@ -27,8 +26,6 @@ std::uint32_t index_at(const std::byte* column, std::size_t at, std::size_t plan
   return index;
 }
 
-Error malformed(std::string message) { return {ErrorCode::kMalformed, std::move(message)}; }
-
 }  // namespace
 
 Status EventDecoder::begin(const PaddedBytes& payload, std::uint32_t count, Sequences sequences) {
@@ -37,7 +34,7 @@ Status EventDecoder::begin(const PaddedBytes& payload, std::uint32_t count, Sequ
   sequence_batch_.clear();
   has_sequences_ = sequences;
   if (count == 0 || count > kMostChunkEvents) {
-    return malformed(fmt::format("{} events in a chunk; 1 .. {} are possible", count, kMostChunkEvents));
+    return malformed("{} events in a chunk; 1 .. {} are possible", count, kMostChunkEvents);
   }
   ByteCursor cursor{payload.bytes()};
   // An entry that no event uses is allowed, but not more entries than events.
@@ -53,7 +50,7 @@ Status EventDecoder::begin(const PaddedBytes& payload, std::uint32_t count, Sequ
   const auto differences = cursor.take(cursor.remaining());
   difference_ = differences.data();
   difference_end_ = differences.data() + differences.size();
-  if (cursor.failed()) return malformed(fmt::format("the columns of {} events do not fit into their chunk", count));
+  if (cursor.failed()) return malformed("the columns of {} events do not fit into their chunk", count);
   if (threads_.empty() || shapes_.empty()) return malformed("a chunk without threads or without shapes");
 
   strides_.fill({});
@@ -153,7 +150,7 @@ std::size_t EventDecoder::decode_any(std::size_t count) {
 }
 
 Error EventDecoder::explain_break(std::size_t index) const {
-  return malformed(fmt::format("event {} of {} of the chunk is damaged", index, count_));
+  return malformed("event {} of {} of the chunk is damaged", index, count_);
 }
 
 Status EventDecoder::decode_sequences(std::size_t count) {

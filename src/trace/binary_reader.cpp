@@ -10,13 +10,10 @@
 #include "base/check.h"
 #include "trace/binary_dictionary.h"
 #include "trace/chunk_checksum.h"
+#include "trace/malformed.h"
 
 namespace deadheat {
-namespace {
-
-Error malformed(std::string message) { return {ErrorCode::kMalformed, std::move(message)}; }
-
-}  // namespace
+namespace {}  // namespace
 
 struct BinaryReader::Decompressor {
   Decompressor() : context(ZSTD_createDCtx()) { DEADHEAT_CHECK(context != nullptr); }
@@ -83,7 +80,7 @@ Status BinaryReader::read_file_header() {
   if (bytes.value().empty()) return malformed("it is empty");
   if (bytes.value().size() < kFileHeaderSize) {
     if (!has_binary_magic(bytes.value())) return Error{ErrorCode::kUnsupported, "not a binary trace"};
-    return malformed(fmt::format("it ends inside its header, at byte {}", bytes.value().size()));
+    return malformed("it ends inside its header, at byte {}", bytes.value().size());
   }
   const auto header = parse_file_header(bytes.value(), options_.checksums);
   if (!header) return header.error();
@@ -142,7 +139,7 @@ Status BinaryReader::accept_chunk(const ChunkHeader& header, std::span<const std
   if (!is_known && header.skippable) return {};
   if (!is_known) return Error{ErrorCode::kUnsupported, fmt::format("chunk of unknown kind {}", header.kind)};
   if (header.first_event != delivered_) {
-    return malformed(fmt::format("a chunk that begins with event {} follows event {}", header.first_event, delivered_));
+    return malformed("a chunk that begins with event {} follows event {}", header.first_event, delivered_);
   }
   if (Status status = decompressor_->unpack(header, stored, payload_); !status) return status;
   switch (ChunkKind{header.kind}) {
@@ -164,8 +161,8 @@ Status BinaryReader::accept_end() {
   const std::uint64_t sites = cursor.varint();
   if (cursor.failed()) return malformed("the end marker is damaged");
   if (events != delivered_ || sites != dictionary_.sites.size() - 1) {
-    return malformed(fmt::format("the end marker counts {} events and {} sites, but {} and {} came before it", events,
-                                 sites, delivered_, dictionary_.sites.size() - 1));
+    return malformed("the end marker counts {} events and {} sites, but {} and {} came before it", events, sites,
+                     delivered_, dictionary_.sites.size() - 1);
   }
   const auto rest = input_->take(1);
   if (!rest) return rest.error();

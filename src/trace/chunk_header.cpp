@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "trace/chunk_checksum.h"
+#include "trace/malformed.h"
 
 namespace deadheat {
 namespace {
@@ -25,8 +26,6 @@ bool own_checksum_matches(std::span<const std::byte> header) {
   const std::size_t covered = header.size() - sizeof(std::uint64_t);
   return ByteCursor{header.subspan(covered)}.fixed<std::uint64_t>() == xxh64(header.first(covered));
 }
-
-Error malformed(std::string message) { return {ErrorCode::kMalformed, std::move(message)}; }
 
 }  // namespace
 
@@ -98,8 +97,8 @@ Result<ChunkHeader> parse_chunk_header(std::span<const std::byte> bytes, Checksu
   header.first_event = cursor.fixed<std::uint64_t>();
   header.payload_checksum = cursor.fixed<std::uint64_t>();
   if (header.stored_size > kLargestChunk || header.raw_size > kLargestChunk) {
-    return malformed(fmt::format("chunk of {} bytes, {} decompressed; the limit is {}", header.stored_size,
-                                 header.raw_size, kLargestChunk));
+    return malformed("chunk of {} bytes, {} decompressed; the limit is {}", header.stored_size, header.raw_size,
+                     kLargestChunk);
   }
   return header;
 }

@@ -18,7 +18,6 @@ namespace deadheat {
 
 namespace {
 
-constexpr std::size_t kBatch = 4096;
 constexpr std::uint64_t kVariableSize = 8;
 // Variables lie apart, so that no analysis takes neighbours for one array.
 constexpr Address kFirstVariable = 0x10000;
@@ -105,7 +104,7 @@ class StdReader final : public StdSource {
   // The events before a bad line are delivered first, then the error.
   Result<std::span<const Event>> next_batch() override {
     batch_.clear();
-    while (!done_ && batch_.size() < kBatch) {
+    while (!done_ && batch_.size() < LineReader::kBatch) {
       if (Status status = read_line(); !status.ok()) {
         failure_ = status.error();
         done_ = true;

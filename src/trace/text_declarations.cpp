@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Declarations of the text format, and sites written at their events.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "trace/malformed.h"
 #include "trace/text_parser.h"
 
 namespace deadheat::text {
 
 namespace {
-
-template <class... Arguments>
-Error malformed(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  return {ErrorCode::kMalformed, fmt::format(format, std::forward<Arguments>(arguments)...)};
-}
 
 // "counter.cpp:12" into file and line; without digits after a last colon all of
 // it is the file.

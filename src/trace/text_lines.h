@@ -21,6 +21,9 @@ class LineReader {
   // A longer line is malformed: no event needs it, and memory stays bounded.
   static constexpr std::size_t kLongestLine = 64 * 1024;
 
+  // So many events a reader of lines delivers at once.
+  static constexpr std::size_t kBatch = 4096;
+
   // "-" is the standard input. Errors: kIo.
   static Result<LineReader> open(const std::string& path);
   // The text must outlive the reader.

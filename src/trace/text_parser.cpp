@@ -3,21 +3,15 @@
 // which operands a word has, so the code below speaks of meanings, not of kinds.
 #include "trace/text_parser.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
 #include "trace/event_validity.h"
+#include "trace/malformed.h"
 
 namespace deadheat::text {
 
 namespace {
-
-template <class... Arguments>
-Error malformed(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  return {ErrorCode::kMalformed, fmt::format(format, std::forward<Arguments>(arguments)...)};
-}
 
 constexpr auto kEventWords = [] {
   std::array<std::string_view, kEventKindCount> words;

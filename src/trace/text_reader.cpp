@@ -16,21 +16,19 @@ namespace deadheat {
 
 namespace {
 
-constexpr std::size_t kBatch = 4096;
-
 // What a last line without newline that does not parse means.
 enum class BadLastLine : std::uint8_t { kTruncation, kError };
 
 class TextReader final : public EventSource {
  public:
   TextReader(LineReader lines, BadLastLine bad_last_line) : lines_(std::move(lines)), bad_last_line_(bad_last_line) {
-    batch_.reserve(kBatch);
+    batch_.reserve(LineReader::kBatch);
   }
 
   // The events before a bad line are delivered first, then the error.
   Result<std::span<const Event>> next_batch() override {
     batch_.clear();
-    while (!done_ && batch_.size() < kBatch) read_line();
+    while (!done_ && batch_.size() < LineReader::kBatch) read_line();
     if (batch_.empty() && failure_) return *std::exchange(failure_, std::nullopt);
     return std::span<const Event>(batch_);
   }

@@ -10,8 +10,6 @@
 namespace deadheat {
 namespace {
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 TEST(CompileTest, HelpIsOursUnderTheTwoWordName) {
   const Shell shell;
   for (const std::string command : {"cc", "c++"}) {

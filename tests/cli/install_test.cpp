@@ -24,7 +24,7 @@ if(USE_PACKAGE)
   target_link_libraries(program PRIVATE Deadheat::runtime)
 endif()
 )";
-constexpr char kMain[] = R"(#include <thread>
+constexpr char kProjectMain[] = R"(#include <thread>
 void add();
 extern "C" int minus_one(const int* value);
 int main() {
@@ -44,7 +44,7 @@ class InstallTest : public testing::Test {
     }
     run("cmake --install " DEADHEAT_BUILD_DIR " --prefix $PWD/prefix && mkdir project");
     shell_.write_file("project/CMakeLists.txt", kProject);
-    shell_.write_file("project/main.cpp", kMain);
+    shell_.write_file("project/main.cpp", kProjectMain);
     shell_.write_file("project/part.cpp", "int total; void add() { ++total; }\n");
     shell_.write_file("project/plain.c", "int minus_one(const int* value) { return *value - 1; }\n");
   }

@@ -45,8 +45,6 @@ int main(int argc, char** argv) {
 }
 )";
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 class Robustness : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -82,10 +80,13 @@ TEST_F(Robustness, KillRightAfterARaceLeavesACompleteRawFile) {
   EXPECT_TRUE(contains(result.output, "66\n")) << result.output;
 }
 
-TEST_F(Robustness, ExitWithoutHandlersLosesNoReport) {
-  const CommandResult result = run("deadheat run ./racer exit");
-  EXPECT_EQ(result.exit_code, 66);
-  EXPECT_TRUE(contains(result.errors, "deadheat: 1 data race")) << result.errors;
+TEST_F(Robustness, ExitWithoutHandlersOrDescriptorsLosesNoReport) {
+  for (const std::string mode : {"exit", "close"}) {
+    const CommandResult result = run("deadheat run ./racer " + mode);
+    EXPECT_EQ(result.exit_code, 66) << mode;
+    EXPECT_TRUE(contains(result.errors, "write-write race on shared")) << mode << ": " << result.errors;
+    EXPECT_TRUE(contains(result.errors, "deadheat: 1 data race")) << mode << ": " << result.errors;
+  }
 }
 
 TEST_F(Robustness, ClosedStandardErrorLosesNoReport) {
@@ -93,12 +94,6 @@ TEST_F(Robustness, ClosedStandardErrorLosesNoReport) {
   EXPECT_EQ(result.exit_code, 66);
   EXPECT_EQ(result.output, "done\n");
   EXPECT_TRUE(contains(shell->read_file("closed.txt"), "write-write race on shared"));
-}
-
-TEST_F(Robustness, ProgramMayCloseAllItsDescriptors) {
-  const CommandResult result = run("deadheat run ./racer close");
-  EXPECT_EQ(result.exit_code, 66);
-  EXPECT_TRUE(contains(result.errors, "write-write race on shared")) << result.errors;
 }
 
 TEST_F(Robustness, ReportOnAFullDiskIsSaidAndTheProgramGoesOn) {

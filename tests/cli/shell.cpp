@@ -56,4 +56,6 @@ std::string Shell::read_file(const std::string& name) const { return content_of(
 
 bool Shell::exists(const std::string& name) const { return std::filesystem::exists(directory_ + "/" + name); }
 
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
 }  // namespace deadheat

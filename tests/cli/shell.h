@@ -35,4 +35,7 @@ class Shell {
   std::string log_directory_;  // apart, so that tests may list the directory
 };
 
+// What most checks of an output ask.
+[[nodiscard]] bool contains(const std::string& text, const std::string& part);
+
 }  // namespace deadheat

@@ -19,8 +19,6 @@ class TraceCommandsTest : public testing::Test {
   Shell shell;
 };
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 TEST_F(TraceCommandsTest, CheckAcceptsGoodTracesAndNamesTheBadOne) {
   const CommandResult result = shell.run("deadheat trace check racy.trace invalid.trace quiet.trace missing");
   EXPECT_EQ(result.exit_code, 1);

@@ -8,8 +8,6 @@
 namespace deadheat {
 namespace {
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 TEST(UsageTest, VersionIsPrinted) {
   const CommandResult result = Shell().run("deadheat --version");
   EXPECT_EQ(result.exit_code, 0);
@@ -57,7 +55,7 @@ TEST(UsageTest, WrongOptionsPointToTheHelpOfTheirCommand) {
   } cases[] = {
       {"analyze", "see 'deadheat analyze --help'"},
       {"analyze x --frobnicate", "see 'deadheat analyze --help'"},
-      {"analyze x --detector magic", "magic not in {fasttrack,djit,reference}"},
+      {"analyze x --detector magic", "magic not in {fasttrack,slimstate,djit,reference}"},
       {"analyze x --format xml", "xml not in {text,json}"},
       {"trace", "see 'deadheat trace --help'"},
       {"trace check", "see 'deadheat trace check --help'"},

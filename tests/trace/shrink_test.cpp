@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "support/threads.h"
 #include "trace/text_writer.h"
 #include "trace/trace_checker.h"
 #include "trace/trace_generator.h"
@@ -13,8 +14,6 @@
 namespace deadheat {
 namespace {
 
-constexpr ThreadId kMain{0};
-constexpr ThreadId kWorker{1};
 constexpr SyncId kLock{7};
 
 GeneratorOptions long_trace(std::uint64_t seed) {

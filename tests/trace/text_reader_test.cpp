@@ -8,14 +8,12 @@
 #include <string>
 
 #include "support/temp_path.h"
+#include "support/threads.h"
 #include "trace/text_format.h"
 #include "trace/text_lines.h"
 
 namespace deadheat {
 namespace {
-
-constexpr ThreadId kMain{0};
-constexpr ThreadId kWorker{1};
 
 std::vector<Event> events_of(const std::string& text) {
   const Result<ParsedTrace> trace = parse_text_trace(text);

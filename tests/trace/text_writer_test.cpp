@@ -10,14 +10,13 @@
 
 #include "base/random.h"
 #include "support/temp_path.h"
+#include "support/threads.h"
 #include "trace/event_validity.h"
 #include "trace/text_format.h"
 #include "trace/text_reader.h"
 
 namespace deadheat {
 namespace {
-
-constexpr ThreadId kMain{0};
 
 void expect_round_trip(const std::vector<Event>& events, const Dictionary& dictionary) {
   const Result<std::string> text = write_text_trace(events, dictionary);
@@ -30,7 +29,7 @@ void expect_round_trip(const std::vector<Event>& events, const Dictionary& dicti
 
 // Any event that event_validity.h allows; objects and sites near those of the
 // dictionary below, so that names and numbers both occur.
-Event random_event(Random& random) {
+Event random_small_event(Random& random) {
   Event event;
   event.kind = EventKind{static_cast<std::uint8_t>(random.below(kEventKindCount))};
   event.thread = ThreadId{static_cast<std::uint32_t>(random.below(4))};
@@ -74,7 +73,7 @@ TEST(TextWriterTest, EveryEventAndDictionaryRoundTrips) {
   Random random(kSeed);
   std::vector<Event> events;
   for (int i = 0; i < 5000; ++i) {
-    events.push_back(random_event(random));
+    events.push_back(random_small_event(random));
     ASSERT_TRUE(is_valid(events.back()));
   }
   expect_round_trip(events, awkward_dictionary());

@@ -1,33 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a JSON document against the part of JSON Schema that
-// docs/report.schema.json uses. Stricter than JSON Schema in two ways: a member
-// that the schema does not list is a violation, so that no field is written
-// without being documented; and so is a keyword that this checker does not know,
-// because it would go unchecked.
-#pragma once
+#include "support/json_report.h"
+
+#include <regex.h>
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
-#include <regex>
-#include <string>
-#include <vector>
 
 namespace deadheat {
 
+namespace {
+
+using Json = nlohmann::json;
+
+// Without exceptions: what cannot be parsed is "discarded".
+Json parse_json(const std::string& text) { return Json::parse(text, nullptr, false); }
+
+// By the C library: std::regex takes seconds to compile.
+bool matches(const std::string& text, const std::string& pattern) {
+  regex_t expression;
+  if (regcomp(&expression, pattern.c_str(), REG_EXTENDED | REG_NOSUB) != 0) return false;
+  const bool found = regexec(&expression, text.c_str(), 0, nullptr, 0) == 0;
+  regfree(&expression);
+  return found;
+}
+
 class SchemaCheck {
  public:
-  explicit SchemaCheck(nlohmann::json schema) : root_(std::move(schema)) {}
+  explicit SchemaCheck(Json schema) : root_(std::move(schema)) {}
 
-  // One line per violation; each names its place: "/findings/0/kind: ...".
-  std::vector<std::string> violations(const nlohmann::json& document) {
+  std::vector<std::string> violations(const Json& document) {
     violations_.clear();
     check(document, root_, "");
     return violations_;
   }
 
  private:
-  using Json = nlohmann::json;
-
   void complain(const std::string& place, const std::string& what) { violations_.push_back(place + ": " + what); }
 
   void check(const Json& value, const Json& schema, const std::string& place) {
@@ -45,7 +53,7 @@ class SchemaCheck {
     } else if (keyword == "enum") {
       if (std::find(rule.begin(), rule.end(), value) == rule.end()) complain(place, "is not in " + rule.dump());
     } else if (keyword == "pattern") {
-      if (!std::regex_search(value.get<std::string>(), std::regex(rule.get<std::string>()))) {
+      if (!matches(value.get<std::string>(), rule.get<std::string>())) {
         complain(place, value.dump() + " does not match " + rule.dump());
       }
     } else if (keyword == "minimum") {
@@ -91,5 +99,20 @@ class SchemaCheck {
   Json root_;
   std::vector<std::string> violations_;
 };
+
+}  // namespace
+
+std::string json_at(const std::string& document, const std::string& pointer) {
+  const Json root = parse_json(document);
+  const Json::json_pointer place(pointer);
+  return !root.is_discarded() && root.contains(place) ? root.at(place).dump() : std::string();
+}
+
+std::vector<std::string> schema_violations(const std::string& document) {
+  const Json schema = Json::parse(std::ifstream(DEADHEAT_SOURCE_DIR "/docs/report.schema.json"));
+  const Json parsed = parse_json(document);
+  if (parsed.is_discarded()) return {": is not JSON"};
+  return SchemaCheck(schema).violations(parsed);
+}
 
 }  // namespace deadheat
