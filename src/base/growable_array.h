@@ -47,6 +47,7 @@ class GrowableArray {
   ~GrowableArray() { reset(); }
 
   [[nodiscard]] std::uint32_t size() const { return size_; }
+  [[nodiscard]] std::uint32_t capacity() const { return capacity_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] T& operator[](std::uint32_t index) { return data_[index]; }
   [[nodiscard]] const T& operator[](std::uint32_t index) const { return data_[index]; }

@@ -88,6 +88,18 @@ constexpr bool any_history(Step&& step) {
 
 }  // namespace rules
 
+// The thread itself made a subsuming access in this very epoch: nothing is to be
+// done. A free is recorded even after a write in the same epoch: reports then
+// name the free, which is what a later use collides with.
+template <AccessKind kKind, ClockView View, class Cell>
+[[nodiscard]] bool repeats_epoch(const View& self, Cell&& cell) {
+  return rules::any_history([&]<AccessKind kHistory>() {
+    if constexpr (kKind != AccessKind::kFree && subsumes(kHistory, history_of(kKind)))
+      return cell.template history<kHistory>().contains(self.epoch());
+    return false;
+  });
+}
+
 // Applies an access of kind kKind by the thread `self` to a location. The cell
 // gives its histories by `template history<AccessKind>()`; `now` is what gets
 // recorded. For each history with races, calls on_race.operator()<kHistory>
@@ -97,14 +109,7 @@ template <AccessKind kKind, ClockView View, class Cell, class Record, class OnRa
 RuleStep apply_access(const View& self, Cell&& cell, const Record& now, OnRace&& on_race) {
   constexpr AccessKind kOwn = history_of(kKind);
 
-  // A free is recorded even after a write in the same epoch: reports then name
-  // the free, which is what a later use collides with.
-  const bool same_epoch = rules::any_history([&]<AccessKind kHistory>() {
-    if constexpr (kKind != AccessKind::kFree && subsumes(kHistory, kOwn))
-      return cell.template history<kHistory>().contains(self.epoch());
-    return false;
-  });
-  if (same_epoch) return RuleStep::kSameEpoch;
+  if (repeats_epoch<kKind>(self, cell)) return RuleStep::kSameEpoch;
 
   rules::any_history([&]<AccessKind kHistory>() {
     if constexpr (conflict(kHistory, kOwn)) {

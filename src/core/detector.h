@@ -35,6 +35,10 @@ class Detector {
 
   virtual void process(std::span<const Event> events) = 0;
 
+  // After the last event. A detector that defers checks makes them now; before,
+  // what it says of races and rules can be behind.
+  virtual void finish() {}
+
   // Distinct findings so far, in the order of their first occurrence.
   [[nodiscard]] virtual const std::vector<Finding>& findings() const = 0;
 
@@ -49,7 +53,7 @@ class Detector {
   [[nodiscard]] virtual std::vector<Counter> counters() const = 0;
 };
 
-enum class DetectorKind : std::uint8_t { kFastTrack, kDjit, kReference };
+enum class DetectorKind : std::uint8_t { kFastTrack, kSlimState, kDjit, kReference };
 
 std::unique_ptr<Detector> make_detector(DetectorKind kind, const DetectorOptions& options = {});
 

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// DetectorEngine: an offline detector made of a happens-before engine, a byte
-// shadow, and a Policy that says what a cell is and how accesses change it.
+// DetectorEngine: an offline detector made of a happens-before engine, a shadow
+// that finds the cells of an access, and a Policy that says what a cell is and how
+// accesses change it.
 //
 //   FastTrack   DetectorEngine<FastTrack>
 //   Djit+       DetectorEngine<Djit>
+//   SlimState   DetectorEngine<SlimCells, SlimShadow<SlimCells>>
 //
 // Besides what ByteShadow asks for, a Policy has
 //   template <AccessKind> RuleStep apply(const ThreadClock&, Cell&, const AccessRecord&, OnRace)
 // with the contract of apply_access in access_rules.h.
+//
+// A shadow may defer accesses (one that has Footprints, slim_state.h). Then what a
+// thread has pending is committed before its clock changes in any way: before it
+// learns of others, before others learn of it.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +26,25 @@
 #include "core/detector.h"
 #include "core/happens_before.h"
 #include "core/ignore_state.h"
+#include "core/pending_footprints.h"
 #include "core/race_collector.h"
 #include "core/rule_counters.h"
 #include "core/situation.h"
 
 namespace deadheat {
 
-template <CellPolicy Policy>
+// What a thread has pending in a shadow.
+template <class Shadow>
+struct FootprintsIn {
+  struct Type {};
+};
+template <class Shadow>
+  requires requires { typename Shadow::Footprints; }
+struct FootprintsIn<Shadow> {
+  using Type = typename Shadow::Footprints;
+};
+
+template <CellPolicy Policy, class Shadow = ByteShadow<Policy>>
 class DetectorEngine final : public Detector {
  public:
   explicit DetectorEngine(const DetectorOptions& options)
@@ -50,6 +68,8 @@ class DetectorEngine final : public Detector {
     }
   }
 
+  void finish() override { commit_all(); }
+
   [[nodiscard]] const std::vector<Finding>& findings() const override { return collector_.findings(); }
   [[nodiscard]] std::vector<Range> racy_bytes() const override { return collector_.racy_bytes(); }
   [[nodiscard]] std::vector<Counter> counters() const override {
@@ -58,20 +78,28 @@ class DetectorEngine final : public Detector {
     result.push_back({"shadow splits", shadow_.splits()});
     result.push_back({"clock slots", order_.slots()});
     result.push_back({"situations lost", situations_.lost()});
+    if constexpr (kDefers) {
+      for (const Counter& counter : shadow_.counters()) result.push_back(counter);
+    }
     return result;
   }
 
  private:
+  using Cell = typename Policy::Cell;
+  static constexpr bool kDefers = requires { typename Shadow::Footprints; };
+
   // What the engine keeps per thread besides its clock.
   struct ThreadState {
     ThreadClock* clock = nullptr;
     Trail trail;
     IgnoreState ignore;
+    [[no_unique_address]] typename FootprintsIn<Shadow>::Type footprints;
   };
 
   static bool is_access(const Event& event) { return raw(event.kind) <= raw(EventKind::kAtomicRmw); }
 
   void collect_situations() {
+    commit_all();
     situations_.collect(
         [&](auto&& visit) { shadow_.for_each_record([&](const AccessRecord& record) { visit(record.situation()); }); },
         [&](auto&& visit) { threads_.for_each([&](ThreadState& thread) { visit(thread.trail); }); });
@@ -113,38 +141,61 @@ class DetectorEngine final : public Detector {
     return state;
   }
 
+  ObservedAccess observe(ThreadState& self, const Event& event, WriteFlavour flavour) {
+    const AccessRecord record(self.clock->epoch(), event.site, situations_.of(self.trail), event.size(), flavour);
+    return {self.clock, record, event.size(), event_index_};
+  }
+
   template <AccessKind kKind>
   void access(ThreadState& self, const Event& event) {
     if (self.ignore.ignores(kKind)) [[unlikely]]
       return;
-    const AccessRecord now(self.clock->epoch(), event.site, situations_.of(self.trail), event.size(),
-                           WriteFlavour::kStore);
-    shadow_.access(event.address(), event.size(), [&](typename Policy::Cell& cell, const Touched& touched) {
-      check<kKind>(self, cell, now, touched, event);
-    });
+    const ObservedAccess now = observe(self, event, WriteFlavour::kStore);
+    if constexpr (kDefers) {
+      shadow_.template access<kKind>(self.footprints, now, event.address(), checker());
+    } else {
+      shadow_.access(event.address(), event.size(),
+                     [&](Cell& cell, const Touched& touched) { check<kKind>(now, cell, touched); });
+    }
   }
 
   void atomic(ThreadState& self, const Event& event) {
     const bool synchronises = !self.ignore.ignores_sync();
-    if (event.kind != EventKind::kAtomicStore && synchronises) order_.atomic_acquire(*self.clock, event);
+    if (event.kind != EventKind::kAtomicStore && synchronises) {
+      // A relaxed load changes nothing before the fence that makes use of it.
+      if (acquires(event.order())) commit(self);
+      order_.atomic_acquire(*self.clock, event);
+    }
     if (event.kind == EventKind::kAtomicLoad) return access<AccessKind::kAtomicRead>(self, event);
     access<AccessKind::kAtomicWrite>(self, event);
-    if (synchronises) order_.atomic_release(*self.clock, event);
+    if (!synchronises) return;
+    // A relaxed store publishes at most what was before a fence, and committed.
+    if (releases(event.order())) commit(self);
+    order_.atomic_release(*self.clock, event);
   }
 
   void free(ThreadState& self, const Event& event) {
     if (event.size() == 0 || self.ignore.ignores(AccessKind::kFree)) return;
-    const AccessRecord now(self.clock->epoch(), event.site, situations_.of(self.trail), event.size(),
-                           WriteFlavour::kFree);
-    shadow_.free(event.address(), event.size(), now, [&](typename Policy::Cell& cell, const Touched& touched) {
-      check<AccessKind::kFree>(self, cell, now, touched, event);
-    });
+    const ObservedAccess now = observe(self, event, WriteFlavour::kFree);
+    if constexpr (kDefers) {
+      shadow_.free(event.address(), now, checker());
+    } else {
+      shadow_.free(event.address(), event.size(), now.record,
+                   [&](Cell& cell, const Touched& touched) { check<AccessKind::kFree>(now, cell, touched); });
+    }
   }
 
   void mark_range(const Event& event) {
     if (event.size() == 0) return;
-    if (event.kind == EventKind::kBenignRange) return collector_.mark_benign(event.address(), event.size());
-    shadow_.forget(event.address(), event.size());
+    if (event.kind == EventKind::kBenignRange) {
+      if constexpr (kDefers) shadow_.settle(event.address(), event.size(), checker());
+      return collector_.mark_benign(event.address(), event.size());
+    }
+    if constexpr (kDefers) {
+      shadow_.forget(event.address(), event.size(), checker());
+    } else {
+      shadow_.forget(event.address(), event.size());
+    }
     order_.forget_atomics(event.address(), event.size());
     collector_.forget_benign(event.address(), event.size());
   }
@@ -169,7 +220,41 @@ class DetectorEngine final : public Detector {
       default:
         break;
     }
-    if (!self.ignore.ignores_sync() || is_thread_event(event.kind)) order_.apply(*self.clock, event);
+    if (self.ignore.ignores_sync() && !is_thread_event(event.kind)) return;
+    commit_before(self, event);
+    order_.apply(*self.clock, event);
+  }
+
+  void commit_before(ThreadState& self, const Event& event) {
+    if constexpr (kDefers) {
+      if (!moves_clocks(event)) return;
+      commit(self);
+      // These also touch the clock of the other thread.
+      if (info(event.kind).object == ObjectMeaning::kThread) commit(threads_[raw(event.other_thread())]);
+    }
+  }
+  static bool moves_clocks(const Event& event) {
+    switch (event.kind) {
+      case EventKind::kLockAcquire:
+      case EventKind::kLockRelease:
+        return event.is_outermost();
+      case EventKind::kLockTryFailed:
+      case EventKind::kCondSignal:
+      case EventKind::kCondBroadcast:
+      case EventKind::kSyncDestroy:
+      case EventKind::kSamplingBegin:
+      case EventKind::kSamplingEnd:
+        return false;
+      default:
+        return true;
+    }
+  }
+
+  void commit(ThreadState& thread) {
+    if constexpr (kDefers) shadow_.commit(thread.footprints, checker());
+  }
+  void commit_all() {
+    if constexpr (kDefers) threads_.for_each([&](ThreadState& thread) { commit(thread); });
   }
 
   void release_held_locks(ThreadState& self, const Event& exit) {
@@ -178,27 +263,35 @@ class DetectorEngine final : public Detector {
     }
   }
 
-  template <AccessKind kKind>
-  void check(const ThreadState& self, typename Policy::Cell& cell, const AccessRecord& now, const Touched& touched,
-             const Event& event) {
+  // The check as a deferring shadow calls it.
+  auto checker() {
+    return [this]<AccessKind kKind>(const ObservedAccess& now, Cell& cell, const auto& where) {
+      check<kKind>(now, cell, where);
+    };
+  }
+
+  // `where` is Touched or TouchedElements.
+  template <AccessKind kKind, class Where>
+  void check(const ObservedAccess& now, Cell& cell, const Where& where) {
     const RuleStep step =
-        policy_.template apply<kKind>(*self.clock, cell, now, [&]<AccessKind kHistory>(const auto& history) {
-          history.for_each_concurrent(*self.clock, [&](const AccessRecord& earlier) {
-            report(kHistory, earlier, RawAccess{kKind, self.clock->id(), now}, touched, event);
-          });
+        policy_.template apply<kKind>(*now.clock, cell, now.record, [&]<AccessKind kHistory>(const auto& history) {
+          history.for_each_concurrent(
+              *now.clock, [&](const AccessRecord& earlier) { report(kHistory, earlier, kKind, now, where); });
         });
     rules_.count(history_of(kKind), step);
   }
 
-  [[gnu::noinline]] void report(AccessKind history, const AccessRecord& earlier, const RawAccess& later,
-                                const Touched& touched, const Event& event) {
-    const AccessKind kind = earlier.flavour() == WriteFlavour::kFree ? AccessKind::kFree : history;
-    collector_.add(RawAccess{kind, order_.owner(earlier.epoch()), earlier}, later, event.size(), touched, event_index_);
+  template <class Where>
+  [[gnu::noinline]] void report(AccessKind history, const AccessRecord& earlier, AccessKind kind,
+                                const ObservedAccess& now, const Where& where) {
+    const AccessKind earlier_kind = earlier.flavour() == WriteFlavour::kFree ? AccessKind::kFree : history;
+    collector_.add(RawAccess{earlier_kind, order_.owner(earlier.epoch()), earlier},
+                   RawAccess{kind, now.clock->id(), now.record}, now.size, where, now.event_index);
   }
 
   Policy policy_;
   HappensBefore order_;
-  ByteShadow<Policy> shadow_;
+  Shadow shadow_;
   SituationTable situations_;
   RaceCollector collector_;
   RuleCounters rules_;

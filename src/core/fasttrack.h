@@ -37,6 +37,12 @@ class FastTrack {
     return apply_access<kKind>(self, Histories<Atomics::kMaybe>{cell, *this}, now, on_race);
   }
 
+  // The access would change nothing.
+  template <AccessKind kKind, ClockView View>
+  [[nodiscard]] bool is_same_epoch(const View& self, Cell cell) {
+    return repeats_epoch<kKind>(self, Histories<Atomics::kMaybe>{cell, *this});
+  }
+
   Cell copy(const Cell& cell) {
     Cell twin = cell;
     twin.read_set = sets_.copy(cell.read_set);
@@ -57,6 +63,17 @@ class FastTrack {
   [[nodiscard]] static bool interchangeable(const Cell& one, const Cell& other) {
     return one.write == other.write && one.read == other.read && one.read_set == 0 && other.read_set == 0 &&
            one.atomics == 0 && other.atomics == 0;
+  }
+  // The same, at the price of comparing sets.
+  [[nodiscard]] bool has_same_history(const Cell& one, const Cell& other) {
+    if (one.write != other.write || one.read != other.read || !sets_.are_equal(one.read_set, other.read_set)) {
+      return false;
+    }
+    if (one.atomics == 0 || other.atomics == 0) return one.atomics == other.atomics;
+    const AtomicHistories& left = atomics_[one.atomics];
+    const AtomicHistories& right = atomics_[other.atomics];
+    return left.write == right.write && left.read == right.read && sets_.are_equal(left.write_set, right.write_set) &&
+           sets_.are_equal(left.read_set, right.read_set);
   }
   template <class Visit>
   void for_each_record(const Cell& cell, Visit&& visit) {

@@ -4,6 +4,7 @@
 #include "core/djit.h"
 #include "core/fasttrack.h"
 #include "core/reference_detector.h"
+#include "core/slim_state.h"
 
 namespace deadheat {
 
@@ -11,6 +12,8 @@ std::unique_ptr<Detector> make_detector(DetectorKind kind, const DetectorOptions
   switch (kind) {
     case DetectorKind::kFastTrack:
       return std::make_unique<DetectorEngine<FastTrack>>(options);
+    case DetectorKind::kSlimState:
+      return std::make_unique<DetectorEngine<SlimCells, SlimShadow<SlimCells>>>(options);
     case DetectorKind::kDjit:
       return std::make_unique<DetectorEngine<Djit>>(options);
     case DetectorKind::kReference:

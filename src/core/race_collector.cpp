@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/race_collector.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace deadheat {
@@ -22,35 +23,66 @@ void for_each_run(const Touched& touched, Visit&& visit) {
   }
 }
 
+bool has_sites(const RawAccess& earlier, const RawAccess& later) {
+  return earlier.record.site() != SiteId::kUnknown && later.record.site() != SiteId::kUnknown;
+}
+
 }  // namespace
 
 void RaceCollector::add(const RawAccess& earlier, const RawAccess& later, std::uint64_t later_size,
                         const Touched& touched, std::uint64_t event_index) {
-  for_each_run(touched, [&](Address first, Address last) {
-    if (benign_.empty()) return add_range(earlier, later, later_size, first, last, event_index);
-    // What the benign ranges leave over.
-    Address at = first;
-    bool covered_to_the_end = false;
-    benign_.for_each(first, last, [&](Address from, Address to, Present) {
-      if (at < from) add_range(earlier, later, later_size, at, from - 1, event_index);
-      covered_to_the_end = to == last;
-      at = to + 1;
+  for_each_run(touched, [&](Address run_first, Address run_last) {
+    for_each_reported(run_first, run_last, [&](Address first, Address last) {
+      mark_racy(first, last);
+      count(earlier, later, later_size, first, last, 0, event_index);
     });
-    if (!covered_to_the_end) add_range(earlier, later, later_size, at, last, event_index);
   });
 }
 
-void RaceCollector::add_range(const RawAccess& earlier, const RawAccess& later, std::uint64_t later_size, Address first,
-                              Address last, std::uint64_t event_index) {
-  if (!racy_.covers(first, last)) racy_.assign(first, last, Present{});
+void RaceCollector::add(const RawAccess& earlier, const RawAccess& later, std::uint64_t later_size,
+                        const TouchedElements& touched, std::uint64_t event_index) {
+  const bool one_is_enough = has_sites(earlier, later);
+  bool is_counted = false;
+  touched.for_each_run([&](Address run_first, Address run_last) {
+    for_each_reported(run_first, run_last, [&](Address first, Address last) {
+      mark_racy(first, last);
+      while (!is_counted) {
+        const Address element = touched.element_of(first);
+        const Address end = std::min(last, element + (touched.step - 1));
+        count(earlier, later, later_size, first, end, element, event_index);
+        is_counted = one_is_enough;
+        if (end == last) break;
+        first = end + 1;
+      }
+    });
+  });
+}
 
+template <class Visit>
+void RaceCollector::for_each_reported(Address first, Address last, Visit&& visit) const {
+  if (benign_.empty()) return visit(first, last);
+  Address at = first;
+  bool covered_to_the_end = false;
+  benign_.for_each(first, last, [&](Address from, Address to, Present) {
+    if (at < from) visit(at, from - 1);
+    covered_to_the_end = to == last;
+    at = to + 1;
+  });
+  if (!covered_to_the_end) visit(at, last);
+}
+
+void RaceCollector::mark_racy(Address first, Address last) {
+  if (!racy_.covers(first, last)) racy_.assign(first, last, Present{});
+}
+
+void RaceCollector::count(const RawAccess& earlier, const RawAccess& later, std::uint64_t later_size, Address first,
+                          Address last, Address element, std::uint64_t event_index) {
   Key key;
   key.kinds = (std::uint64_t{raw(earlier.kind)} << 8U) | raw(later.kind);
   key.sites = (std::uint64_t{raw(earlier.record.site())} << 32U) | raw(later.record.site());
-  const bool has_sites = earlier.record.site() != SiteId::kUnknown && later.record.site() != SiteId::kUnknown;
-  if (!has_sites) {
+  if (!has_sites(earlier, later)) {
     key.address = first;
-    if (continues_newest(earlier, later, first, event_index)) numbers_.try_emplace(key, findings_.size() - 1);
+    if (continues_newest(earlier, later, first, element, event_index)) numbers_.try_emplace(key, findings_.size() - 1);
   }
 
   const auto [at, is_new] = numbers_.try_emplace(key, findings_.size());
@@ -70,17 +102,18 @@ void RaceCollector::add_range(const RawAccess& earlier, const RawAccess& later, 
   if (last_event_[at->second] != event_index) {
     ++finding.occurrences;
     last_event_[at->second] = event_index;
-  } else if (finding.event_index == event_index && finding.address + finding.size == first) {
+  } else if (finding.event_index == event_index && finding.address >= element &&
+             finding.address + finding.size == first) {
     finding.size = last - finding.address + 1;  // the same race, continued in the next word
   }
 }
 
 // The newest finding is this very race, up to the byte before `first`.
-bool RaceCollector::continues_newest(const RawAccess& earlier, const RawAccess& later, Address first,
+bool RaceCollector::continues_newest(const RawAccess& earlier, const RawAccess& later, Address first, Address element,
                                      std::uint64_t event_index) const {
   if (findings_.empty()) return false;
   const Finding& newest = findings_.back();
-  return newest.event_index == event_index && newest.address + newest.size == first &&
+  return newest.event_index == event_index && newest.address >= element && newest.address + newest.size == first &&
          newest.earlier.thread == earlier.thread && newest.earlier.clock == earlier.record.epoch().clock() &&
          newest.earlier.kind == earlier.kind && newest.earlier.site == earlier.record.site() &&
          newest.later.kind == later.kind;

@@ -16,6 +16,7 @@
 #include "core/detector.h"
 #include "core/range_map.h"
 #include "core/situation.h"
+#include "core/touched_elements.h"
 #include "model/finding.h"
 
 namespace deadheat {
@@ -33,6 +34,11 @@ class RaceCollector {
 
   // The two accesses race on the touched bytes. event_index is the later one's.
   void add(const RawAccess& earlier, const RawAccess& later, std::uint64_t later_size, const Touched& touched,
+           std::uint64_t event_index);
+  // The same for many accesses of one place, each to an element. All its bytes
+  // are racy; the finding is about the lowest element, and an occurrence is all of
+  // them, unless a site is unknown: then each address is a finding, as above.
+  void add(const RawAccess& earlier, const RawAccess& later, std::uint64_t later_size, const TouchedElements& touched,
            std::uint64_t event_index);
 
   // Races on these bytes are not reported, until they are new memory.
@@ -53,9 +59,14 @@ class RaceCollector {
     std::size_t operator()(const Key& key) const { return spread(key.kinds ^ spread(key.sites ^ spread(key.address))); }
   };
 
-  void add_range(const RawAccess& earlier, const RawAccess& later, std::uint64_t later_size, Address first,
-                 Address last, std::uint64_t event_index);
-  [[nodiscard]] bool continues_newest(const RawAccess& earlier, const RawAccess& later, Address first,
+  // Calls visit(first, last) for what the benign ranges leave over.
+  template <class Visit>
+  void for_each_reported(Address first, Address last, Visit&& visit) const;
+  void mark_racy(Address first, Address last);
+  // The bytes are those of one later access, from `element` on.
+  void count(const RawAccess& earlier, const RawAccess& later, std::uint64_t later_size, Address first, Address last,
+             Address element, std::uint64_t event_index);
+  [[nodiscard]] bool continues_newest(const RawAccess& earlier, const RawAccess& later, Address first, Address element,
                                       std::uint64_t event_index) const;
   [[nodiscard]] RacingAccess describe(const RawAccess& access, std::uint64_t size) const;
 

@@ -48,6 +48,11 @@ class RecordSet {
       if (!record.epoch().is_empty()) visit(record);
     }
   }
+  friend bool operator==(const RecordSet& one, const RecordSet& other) {
+    return one.count_ == other.count_ && (one.count_ == 0 || one.all_of([&](const AccessRecord& record) {
+             return other.position(record.epoch().slot()) == record;
+           }));
+  }
   // Forgets the records and gives the memory back.
   void reset() {
     table_.reset();
@@ -106,6 +111,10 @@ class RecordSets {
   }
 
   [[nodiscard]] RecordSet& operator[](std::uint32_t number) { return sets_[number]; }
+  // Two sets with the same records, or none twice.
+  [[nodiscard]] bool are_equal(std::uint32_t one, std::uint32_t other) const {
+    return one == other || (one != 0 && other != 0 && sets_[one] == sets_[other]);
+  }
 
  private:
   std::vector<RecordSet> sets_;

@@ -37,9 +37,9 @@ void ReferenceDetector::step(const Event& event) {
 void ReferenceDetector::track(Thread& self, const Event& event) {
   switch (event.kind) {
     case EventKind::kFunctionEnter:
-      return self.calls.push_back(event.site);
+      return enter(self, event.site);
     case EventKind::kFunctionExit:
-      if (!self.calls.empty()) self.calls.pop_back();
+      self.calls = calls_[self.calls].outer;
       return;
     case EventKind::kIgnoreBegin:
       return self.ignore.begin(event.ignored());
@@ -61,40 +61,57 @@ void ReferenceDetector::track(Thread& self, const Event& event) {
   }
 }
 
+void ReferenceDetector::enter(Thread& self, SiteId site) {
+  const Call call{site, self.calls};
+  const auto [known, is_new] = call_numbers_.try_emplace(call, calls_.size());
+  if (is_new) calls_.push_back(call);
+  self.calls = known->second;
+}
+
 void ReferenceDetector::access(const Thread& self, const Event& event, AccessKind kind,
                                const ReferenceOrder::Clock& seen) {
-  RacingAccess now;
-  now.thread = event.thread;
-  now.clock = seen.at(event.thread);
-  now.kind = kind;
-  now.size = event.size();
-  now.site = event.site;
-  now.stack = self.calls;
-  now.locks = self.locks;
-  const auto shared = std::make_shared<const RacingAccess>(std::move(now));
+  PastAccess now;
+  now.access.thread = event.thread;
+  now.access.clock = seen.at(event.thread);
+  now.access.kind = kind;
+  now.access.size = event.size();
+  now.access.site = event.site;
+  now.access.locks = self.locks;
+  now.calls = self.calls;
+  const auto shared = std::make_shared<const PastAccess>(std::move(now));
 
   for (std::uint64_t offset = 0; offset < event.size(); ++offset) {
     const Address byte = event.address() + offset;
     ByteHistory& history = bytes_[byte];
     ++byte_checks_;
     for (const auto& [who, past] : history) {
-      if (who.first == event.thread || !conflict(past->kind, kind)) continue;
+      if (who.first == event.thread || !conflict(past->access.kind, kind)) continue;
       const auto known = seen.find(who.first);
-      if (known == seen.end() || known->second < past->clock) report(*past, *shared, byte);
+      if (known == seen.end() || known->second < past->access.clock) report(*past, *shared, byte);
     }
     history[Who{event.thread, kind}] = shared;
   }
 }
 
-void ReferenceDetector::report(const RacingAccess& earlier, const RacingAccess& later, Address byte) {
+RacingAccess ReferenceDetector::with_stack(const PastAccess& past) const {
+  RacingAccess result = past.access;
+  for (std::size_t call = past.calls; call != 0; call = calls_[call].outer) result.stack.push_back(calls_[call].site);
+  std::reverse(result.stack.begin(), result.stack.end());
+  return result;
+}
+
+void ReferenceDetector::report(const PastAccess& earlier_one, const PastAccess& later_one, Address byte) {
   if (benign_.contains(byte)) return;
+  const RacingAccess& earlier = earlier_one.access;
+  const RacingAccess& later = later_one.access;
   racy_.insert(byte);
   const bool has_sites = earlier.site != SiteId::kUnknown && later.site != SiteId::kUnknown;
   const Pair pair{earlier.kind, earlier.site, later.kind, later.site, has_sites ? 0 : byte};
   if (!has_sites && continues_newest(earlier, later, byte)) numbers_.try_emplace(pair, findings_.size() - 1);
   const auto [at, is_new] = numbers_.try_emplace(pair, findings_.size());
   if (is_new) {
-    findings_.push_back(Finding{race_kind(earlier.kind, later.kind), earlier, later, byte, 1, event_index_, 1});
+    findings_.push_back(Finding{race_kind(earlier.kind, later.kind), with_stack(earlier_one), with_stack(later_one),
+                                byte, 1, event_index_, 1});
     last_event_.push_back(event_index_);
     return;
   }

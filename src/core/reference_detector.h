@@ -8,6 +8,8 @@
 // Cost: a few map operations per byte accessed. For tests and for small traces.
 #pragma once
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -34,24 +36,39 @@ class ReferenceDetector final : public Detector {
   [[nodiscard]] std::vector<Counter> counters() const override { return {{"byte checks", byte_checks_}}; }
 
  private:
+  // A path of calls is its innermost one and the path around it, by index; 0 is the
+  // empty path. Accesses deep in a recursion share what they have in common.
+  struct Call {
+    SiteId site{};
+    std::size_t outer = 0;
+    friend auto operator<=>(const Call&, const Call&) = default;
+  };
   struct Thread {
-    std::vector<SiteId> calls;
+    std::size_t calls = 0;
     std::vector<HeldLock> locks;
     IgnoreState ignore;
   };
+  struct PastAccess {
+    RacingAccess access;  // without its stack
+    std::size_t calls = 0;
+  };
   using Who = std::pair<ThreadId, AccessKind>;
-  using ByteHistory = std::map<Who, std::shared_ptr<const RacingAccess>>;
+  using ByteHistory = std::map<Who, std::shared_ptr<const PastAccess>>;
   using Pair = std::tuple<AccessKind, SiteId, AccessKind, SiteId, Address>;
 
   void step(const Event& event);
   void track(Thread& self, const Event& event);
+  void enter(Thread& self, SiteId site);
   void access(const Thread& self, const Event& event, AccessKind kind, const ReferenceOrder::Clock& seen);
-  void report(const RacingAccess& earlier, const RacingAccess& later, Address byte);
+  void report(const PastAccess& earlier, const PastAccess& later, Address byte);
+  [[nodiscard]] RacingAccess with_stack(const PastAccess& past) const;
   [[nodiscard]] bool continues_newest(const RacingAccess& earlier, const RacingAccess& later, Address byte) const;
   void forget(Address address, std::uint64_t size);
 
   ReferenceOrder order_;
   std::map<ThreadId, Thread> threads_;
+  std::vector<Call> calls_{Call{}};
+  std::map<Call, std::size_t> call_numbers_;  // index into calls_
   std::map<Address, ByteHistory> bytes_;
   std::set<Address> benign_;
   std::set<Address> racy_;

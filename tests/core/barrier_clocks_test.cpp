@@ -3,14 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdint>
+#include "core/core_fixture.h"
 
 namespace deadheat {
 namespace {
 
 constexpr SyncId kBarrier{7};
-
-ThreadClock fresh(std::uint32_t number) { return {ThreadId{number}, ThreadSlot{number}, VectorClock{}}; }
 
 class BarrierClocksTest : public testing::Test {
  protected:

@@ -13,11 +13,10 @@
 #include <vector>
 
 #include "base/random.h"
+#include "core/core_fixture.h"
 
 namespace deadheat {
 namespace {
-
-constexpr Address kTop = ~Address{0};
 
 AccessRecord record_number(std::uint32_t number) {
   return {Epoch(ThreadSlot{1}, number), SiteId{number}, SituationId{}, 0, WriteFlavour::kFree};

@@ -172,7 +172,7 @@ RandomCell random_cell(Random& random) {
 }
 
 // What a plan leaves of the cell.
-std::vector<CellEntry> after(const RandomCell& cell, const CellPlan& plan) {
+std::vector<CellEntry> left_by(const RandomCell& cell, const CellPlan& plan) {
   std::vector<CellEntry> left(cell.entries, cell.entries + 2);
   if (plan.step == Step::kPlace) left[plan.index] = plan.value;
   if (plan.step == Step::kExtend) left.push_back(plan.value);
@@ -185,7 +185,7 @@ TEST(CellRules, NoPlanForgetsARaceToCome) {
   for (int round = 0; round < 500'000; ++round) {
     const RandomCell cell = random_cell(random);
     const CellPlan plan = plan_access(cell.entries, cell.access, cell.view);
-    const std::vector<CellEntry> left = after(cell, plan);
+    const std::vector<CellEntry> left = left_by(cell, plan);
     for (const CellEntry gone : cell.entries) {
       ASSERT_TRUE(stands_for(gone, left, cell.access, cell.view)) << "round " << round;
     }
@@ -235,7 +235,7 @@ void check_quick_plan(std::uint64_t seed, Plan&& quick_plan_of) {
       plan.value = merged(cell.entries[plan.index], cell.access, cell.view);
       if (plan.value.is_empty()) continue;
     }
-    const std::vector<CellEntry> left = after(cell, plan);
+    const std::vector<CellEntry> left = left_by(cell, plan);
     for (const CellEntry gone : cell.entries) {
       ASSERT_TRUE(stands_for(gone, left, cell.access, cell.view)) << "round " << round;
     }

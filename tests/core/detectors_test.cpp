@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "core/detector.h"
+#include "support/threads.h"
 
 namespace deadheat {
 namespace {
 
-constexpr ThreadId kMain{0};
 constexpr ThreadId kOther{1};
 constexpr ThreadId kThird{2};
 constexpr SyncId kMutex{0x51};
@@ -43,6 +43,7 @@ class DetectorsTest : public testing::TestWithParam<DetectorKind> {
   // The only finding of the events.
   Finding only_finding(const std::vector<Event>& stream) {
     detector->process(stream);
+    detector->finish();
     EXPECT_EQ(detector->findings().size(), 1U);
     return detector->findings().empty() ? Finding{} : detector->findings()[0];
   }
@@ -183,6 +184,7 @@ TEST_P(DetectorsTest, EarlierThreadsThatSharedASlotAreToldApart) {
   stream.push_back(write(kThird, 0x1000, 8, 21));
   stream.push_back(write(kThird, 0x2000, 8, 22));
   detector->process(stream);
+  detector->finish();
   ASSERT_EQ(detector->findings().size(), 2U);
   EXPECT_EQ(detector->findings()[0].earlier.thread, kOther);
   EXPECT_EQ(detector->findings()[1].earlier.thread, ThreadId{3});
@@ -280,11 +282,14 @@ TEST_P(DetectorsTest, StacksAndLocksSurviveManyOtherSituations) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DetectorsTest,
-                         testing::Values(DetectorKind::kFastTrack, DetectorKind::kDjit, DetectorKind::kReference),
+                         testing::Values(DetectorKind::kFastTrack, DetectorKind::kSlimState, DetectorKind::kDjit,
+                                         DetectorKind::kReference),
                          [](const testing::TestParamInfo<DetectorKind>& parameter) -> std::string {
                            switch (parameter.param) {
                              case DetectorKind::kFastTrack:
                                return "FastTrack";
+                             case DetectorKind::kSlimState:
+                               return "SlimState";
                              case DetectorKind::kDjit:
                                return "Djit";
                              case DetectorKind::kReference:

@@ -6,10 +6,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "support/threads.h"
+
 namespace deadheat {
 namespace {
 
-constexpr ThreadId kMain{0};
 constexpr Address kFlag = 0x1000;
 
 class HappensBeforeTest : public testing::Test {

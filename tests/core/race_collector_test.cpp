@@ -117,7 +117,7 @@ TEST_F(RaceCollectorTest, RunsOfAMaskAreSeparateBytes) {
 TEST_F(RaceCollectorTest, EveryMaskGivesExactlyItsBytes) {
   for (unsigned mask = 1; mask < 256; ++mask) {
     RaceCollector fresh(situations);
-    fresh.add(write_a, write_b, 8, {0x1000, 8, static_cast<std::uint8_t>(mask)}, 1);
+    fresh.add(write_a, write_b, 8, Touched{0x1000, 8, static_cast<std::uint8_t>(mask)}, 1);
     unsigned seen = 0;
     for (const Detector::Range& range : fresh.racy_bytes()) {
       for (Address byte = range.begin; byte < range.end; ++byte) seen |= 1U << (byte - 0x1000);

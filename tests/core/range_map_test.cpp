@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/random.h"
+#include "core/core_fixture.h"
 
 namespace deadheat {
 namespace {
 
-constexpr Address kTop = ~Address{0};
 using Piece = std::tuple<Address, Address, int>;
 
 std::vector<Piece> pieces(const RangeMap<int>& map, Address first = 0, Address last = kTop) {

@@ -17,7 +17,7 @@ AccessRecord record(std::uint32_t slot, Clock clock, std::uint32_t site = 1) {
   return {Epoch(ThreadSlot{slot}, clock), SiteId{site}, SituationId{1}, 4, WriteFlavour::kStore};
 }
 
-struct View {
+struct Seen {
   VectorClock seen;
   [[nodiscard]] Epoch epoch() const { return {}; }
   [[nodiscard]] Clock clock_of(ThreadSlot slot) const { return seen.clock_of(slot); }
@@ -65,7 +65,7 @@ TEST(RecordSet, KeepsTheNewestRecordOfEachSlot) {
       model[slot] = clock;
       ASSERT_EQ(set.size(), model.size());
       std::map<std::uint32_t, Clock> seen;
-      set.for_each_concurrent(View{}, [&](const AccessRecord& entry) {
+      set.for_each_concurrent(Seen{}, [&](const AccessRecord& entry) {
         ASSERT_TRUE(seen.emplace(raw(entry.epoch().slot()), entry.epoch().clock()).second);
       });
       ASSERT_EQ(seen, model);
@@ -87,7 +87,7 @@ TEST(RecordSet, AllOfLooksAtEveryRecord) {
 
 class SingleOrSetTest : public testing::Test {
  protected:
-  [[nodiscard]] std::vector<Epoch> concurrent_with(const View& view) {
+  [[nodiscard]] std::vector<Epoch> concurrent_with(const Seen& view) {
     std::vector<Epoch> result;
     history.for_each_concurrent(view, [&](const AccessRecord& entry) { result.push_back(entry.epoch()); });
     EXPECT_EQ(history.is_before(view), result.empty());
@@ -102,7 +102,7 @@ class SingleOrSetTest : public testing::Test {
 
 TEST_F(SingleOrSetTest, AnEmptyHistoryIsBeforeEverybody) {
   EXPECT_TRUE(history.is_empty());
-  EXPECT_TRUE(concurrent_with(View{}).empty());
+  EXPECT_TRUE(concurrent_with(Seen{}).empty());
 }
 
 TEST_F(SingleOrSetTest, BecomesASetThatKeepsTheSingleRecord) {
@@ -112,7 +112,7 @@ TEST_F(SingleOrSetTest, BecomesASetThatKeepsTheSingleRecord) {
   EXPECT_TRUE(history.is_shared());
   EXPECT_TRUE(history.contains(Epoch(ThreadSlot{1}, 1)));
   EXPECT_TRUE(history.contains(Epoch(ThreadSlot{2}, 1)));
-  View view;
+  Seen view;
   view.seen.set(ThreadSlot{1}, 1);
   EXPECT_EQ(concurrent_with(view), std::vector<Epoch>{Epoch(ThreadSlot{2}, 1)});
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "core/core_fixture.h"
 
 namespace deadheat {
 namespace {
@@ -17,8 +18,6 @@ constexpr auto kRelease = MemoryOrder::kRelease;
 constexpr auto kAcqRel = MemoryOrder::kAcqRel;
 constexpr auto kCpp11 = ReleaseSequences::kCpp11;
 constexpr auto kCpp20 = ReleaseSequences::kCpp20;
-
-ThreadClock fresh(std::uint32_t number) { return {ThreadId{number}, ThreadSlot{number}, VectorClock{}}; }
 
 // Everything the other thread did up to the given epoch is known.
 bool knows(const ThreadClock& thread, Epoch epoch) { return happened_before(epoch, thread); }

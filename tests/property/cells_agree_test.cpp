@@ -4,47 +4,18 @@
 // locks, so each byte of a merged entry has its own origin; no report where the
 // generator kept to its discipline. Once with slots for everybody, once with so
 // few that they are continued and swept all the time.
-//
-// DEADHEAT_TEST_TRACES and DEADHEAT_TEST_SEED as in detectors_agree_test.cpp.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "property/cell_detector.h"
+#include "property/random_traces.h"
 #include "property/recycled_slots.h"
-#include "support/order_oracle.h"
-#include "support/shrink.h"
-#include "trace/text_writer.h"
 #include "trace/trace_generator.h"
 
 namespace deadheat {
 namespace {
-
-constexpr std::uint64_t kTraces = 200'000;
-constexpr int kShards = 8;
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
-}
-
-std::vector<Event> with_own_sites(std::span<const Event> events) {
-  std::vector<Event> trace(events.begin(), events.end());
-  for (std::uint64_t index = 0; index < trace.size(); ++index) {
-    if (trace[index].kind != EventKind::kFunctionEnter) trace[index].site = site_of_event(index);
-  }
-  return trace;
-}
-
-std::string describe(const std::vector<Detector::Range>& ranges) {
-  std::string result;
-  for (const Detector::Range& range : ranges) {
-    result += " [" + std::to_string(range.begin) + ", " + std::to_string(range.end) + ")";
-  }
-  return result.empty() ? " none" : result;
-}
 
 CellDetectorOptions options_for(std::uint64_t seed) {
   CellDetectorOptions options;
@@ -63,43 +34,10 @@ std::string judge(const Detector& cells, const std::string& contradiction, const
                   const CellDetectorOptions& options) {
   const auto reference = make_detector(DetectorKind::kReference, DetectorOptions{options.release_sequences});
   reference->process(trace);
-  if (cells.racy_bytes() != reference->racy_bytes()) {
-    return "the cells find racy bytes" + describe(cells.racy_bytes()) + ", the reference" +
-           describe(reference->racy_bytes());
-  }
+  if (std::string wrong = compare_bytes("cells", cells, *reference); !wrong.empty()) return wrong;
   if (options.origins == OriginNumbers::kFew) return {};
   if (!contradiction.empty()) return contradiction;
-  const OrderOracle oracle(trace, options.release_sequences);
-  for (const Finding& finding : cells.findings()) {
-    const std::string wrong = oracle.refute(finding);
-    if (wrong.empty()) continue;
-    return "the cells report events " + std::to_string(event_of_site(finding.earlier.site)) + " and " +
-           std::to_string(event_of_site(finding.later.site)) + ", but: " + wrong;
-  }
-  return {};
-}
-
-using Judgement = std::string (*)(std::span<const Event>, std::uint64_t seed);
-
-void expect_agreement(const std::vector<Event>& trace, std::uint64_t seed, Judgement judgement) {
-  const std::string wrong = judgement(trace, seed);
-  if (wrong.empty()) return;
-  const std::vector<Event> small =
-      shrink(trace, [&](std::span<const Event> events) { return !judgement(events, seed).empty(); });
-  std::string text;
-  for (const Event& event : small) text += to_text(event, Dictionary{}) + "\n";
-  FAIL() << "seed " << seed << " (repeat with DEADHEAT_TEST_SEED=" << seed << ")\n"
-         << judgement(small, seed) << "\nshrunk from " << trace.size() << " to " << small.size() << " events:\n"
-         << text;
-}
-
-template <class Check>
-void for_each_seed(int shard, std::uint64_t traces, Check&& check) {
-  if (std::getenv("DEADHEAT_TEST_SEED") != nullptr) return check(from_environment("DEADHEAT_TEST_SEED", 0));
-  for (std::uint64_t number = 0; number < traces / kShards; ++number) {
-    check(static_cast<std::uint64_t>(shard) + number * kShards);
-    if (testing::Test::HasFatalFailure()) return;
-  }
+  return check_findings("cells", cells, OrderOracle(trace, options.release_sequences));
 }
 
 std::string judge_cells(std::span<const Event> events, std::uint64_t seed) {
@@ -113,7 +51,7 @@ std::string judge_cells(std::span<const Event> events, std::uint64_t seed) {
 class CellsAgree : public testing::TestWithParam<int> {};
 
 TEST_P(CellsAgree, WithTheReferenceOnRandomTraces) {
-  for_each_seed(GetParam(), from_environment("DEADHEAT_TEST_TRACES", kTraces), [](std::uint64_t seed) {
+  for_each_seed(GetParam(), number_of_traces(), [](std::uint64_t seed) {
     expect_agreement(generate_trace(small_everything(seed)), seed, judge_cells);
   });
 }
@@ -123,7 +61,7 @@ TEST_P(CellsAgree, WithTheReferenceOnRandomTraces) {
 TEST_P(CellsAgree, WithTheReferenceOnCrowdedWords) {
   std::uint64_t extended = 0;
   std::uint64_t collapsed = 0;
-  for_each_seed(GetParam(), from_environment("DEADHEAT_TEST_TRACES", kTraces) / 8, [&](std::uint64_t seed) {
+  for_each_seed(GetParam(), number_of_traces() / 8, [&](std::uint64_t seed) {
     GeneratorOptions options = small_everything(seed);
     options.threads = 9;
     options.variables = 2;
@@ -141,7 +79,7 @@ TEST_P(CellsAgree, WithTheReferenceOnCrowdedWords) {
       if (counter.name == "collapsed") collapsed += counter.value;
     }
   });
-  if (std::getenv("DEADHEAT_TEST_SEED") != nullptr) return;
+  if (has_one_seed()) return;
   EXPECT_GT(extended, 100U) << "the traces do not reach what the test is about";
   EXPECT_GT(collapsed, 20U) << "the traces do not reach what the test is about";
 }
@@ -171,7 +109,7 @@ TEST_P(CellsAgree, WithTheReferenceWhileSlotsAreRecycled) {
   std::uint64_t lost = 0;
   std::uint64_t swept = 0;
   std::uint64_t moved = 0;
-  for_each_seed(GetParam(), from_environment("DEADHEAT_TEST_TRACES", kTraces) / 8, [&](std::uint64_t seed) {
+  for_each_seed(GetParam(), number_of_traces() / 8, [&](std::uint64_t seed) {
     const std::vector<Event> trace = generate_trace(slot_trace(seed));
     expect_agreement(trace, seed, judge_recycling);
     CellDetector<RecycledSlots> cells(options_for(seed), kTiny);
@@ -182,7 +120,7 @@ TEST_P(CellsAgree, WithTheReferenceWhileSlotsAreRecycled) {
     swept += is_exact && cells.slots().sweeps() != 0 ? 1 : 0;
     moved += is_exact && cells.slots().moves() != 0 ? 1 : 0;
   });
-  if (std::getenv("DEADHEAT_TEST_SEED") != nullptr) return;
+  if (has_one_seed()) return;
   EXPECT_GT(exact, lost) << "too many traces force a slot";
   EXPECT_GT(swept * 10, exact) << "too few traces sweep";
   EXPECT_GT(moved * 10, exact) << "too few threads use a slot up";

@@ -39,6 +39,8 @@ const char* word(DetectorKind kind) {
   switch (kind) {
     case DetectorKind::kFastTrack:
       return "FastTrack";
+    case DetectorKind::kSlimState:
+      return "SlimState";
     case DetectorKind::kDjit:
       return "Djit";
     case DetectorKind::kReference:
@@ -76,11 +78,13 @@ TEST(ScenarioTable, EveryTraceKeepsTheRules) {
 TEST(ScenarioTable, VerdictsDoNotDependOnBatches) {
   for (std::size_t at = 0; at < table_size(); ++at) {
     const Scenario& scenario = table().value()[at];
-    for (const DetectorKind kind : {DetectorKind::kFastTrack, DetectorKind::kDjit}) {
+    for (const DetectorKind kind : {DetectorKind::kFastTrack, DetectorKind::kSlimState, DetectorKind::kDjit}) {
       const auto whole = make_detector(kind, scenario.options);
       whole->process(scenario.events);
+      whole->finish();
       const auto pieces = make_detector(kind, scenario.options);
       for (const Event& event : scenario.events) pieces->process(std::span(&event, 1));
+      pieces->finish();
       EXPECT_EQ(pieces->racy_bytes(), whole->racy_bytes()) << scenario.place;
       EXPECT_EQ(pieces->findings().size(), whole->findings().size()) << scenario.place;
     }
@@ -96,6 +100,7 @@ class ScenarioTest : public testing::TestWithParam<std::tuple<std::size_t, Detec
 TEST_P(ScenarioTest, HasItsVerdict) {
   const auto detector = make_detector(kind(), scenario().options);
   detector->process(scenario().events);
+  detector->finish();
 
   EXPECT_EQ(detector->racy_bytes(), scenario().expected_bytes()) << scenario().place;
   for (const ExpectedRace& race : scenario().races) {
@@ -108,8 +113,8 @@ TEST_P(ScenarioTest, HasItsVerdict) {
 
 INSTANTIATE_TEST_SUITE_P(Table, ScenarioTest,
                          testing::Combine(testing::Range<std::size_t>(0, table_size()),
-                                          testing::Values(DetectorKind::kFastTrack, DetectorKind::kDjit,
-                                                          DetectorKind::kReference)),
+                                          testing::Values(DetectorKind::kFastTrack, DetectorKind::kSlimState,
+                                                          DetectorKind::kDjit, DetectorKind::kReference)),
                          [](const testing::TestParamInfo<ScenarioTest::ParamType>& parameter) {
                            return test_name(table().value()[std::get<0>(parameter.param)].name) + "On" +
                                   word(std::get<1>(parameter.param));
