@@ -13,6 +13,7 @@
 
 #include "model/event.h"
 #include "runtime/access_check.h"
+#include "runtime/footprints.h"
 #include "runtime/on_sync.h"
 #include "runtime/options.h"
 #include "runtime/record.h"
@@ -88,6 +89,11 @@ ReleaseSequences release_sequences() {
   return options().strict_atomics ? ReleaseSequences::kCpp20 : ReleaseSequences::kCpp11;
 }
 
+// What the thread has in hand is committed before its clock is published or learns.
+void settle_before(ThreadState& self, MemoryOrder order) {
+  if (order != MemoryOrder::kRelaxed || !self.clock.release_fence().empty()) settle_footprints(self);
+}
+
 // The thread takes over what the variable's value carries. Stripe held.
 void take_over(ThreadState& self, const AtomicObject* object, MemoryOrder order) {
   if (object == nullptr || self.ignore.ignores_sync()) return;
@@ -137,6 +143,7 @@ T atomic_load(const volatile T* at, int order_number, Address code) {
   const RecordedStep step(self, events::atomic(EventKind::kAtomicLoad, self.clock.id(), address, sizeof(T), order),
                           code);
   T value = machine_load(at);
+  if (order != MemoryOrder::kRelaxed) settle_footprints(self);
   if (!sync_table().is_surely_absent(address)) {
     SpinHolder hold(sync_table().stripe(address));
     value = machine_load(at);
@@ -158,6 +165,7 @@ void atomic_store(volatile T* at, T value, int order_number, Address code) {
   const RecordedStep step(self, events::atomic(EventKind::kAtomicStore, self.clock.id(), address, sizeof(T), order),
                           code);
   check_atomic(self, AccessKind::kAtomicWrite, address, sizeof(T), code);
+  settle_before(self, order);
   {
     SpinHolder hold(sync_table().stripe(address));
     hand_over(self, address, sync_table().find<AtomicObject>(address), order, Write::kStore);
@@ -176,6 +184,7 @@ T atomic_update(volatile T* at, int order_number, Address code, Change&& change)
   const RecordedStep step(self, events::atomic(EventKind::kAtomicRmw, self.clock.id(), address, sizeof(T), order),
                           code);
   T old{};
+  settle_before(self, order);
   const AtomicCheck left = begin_atomic_check(self, AccessKind::kAtomicWrite, address, sizeof(T), code);
   {
     SpinHolder hold(sync_table().stripe(address));
@@ -200,6 +209,8 @@ bool atomic_compare_exchange(volatile T* at, T& expected, T desired, int success
   const MemoryOrder failure = order_of(failure_number);
   const RecordingHold recorded;
   bool done = false;
+  if (success != MemoryOrder::kRelaxed || failure != MemoryOrder::kRelaxed) settle_footprints(self);
+  settle_before(self, success);
   {
     SpinHolder hold(sync_table().stripe(address));
     AtomicObject* object = sync_table().find<AtomicObject>(address);

@@ -47,6 +47,17 @@ void check_first(Address address, Address code);
 template <AccessKind kKind, std::size_t kSize>
 void check_across(Address address, Address code);
 
+// The bytes of [begin, end) in the word.
+[[nodiscard]] constexpr ByteMask bytes_in_word(Address word, Address begin, Address end) {
+  const std::uint32_t first = begin > word ? static_cast<std::uint32_t>(begin - word) : 0;
+  const std::uint32_t last = end < word + 8 ? static_cast<std::uint32_t>(end - word) : 8;
+  return static_cast<ByteMask>((0xffU << first) & (0xffU >> (8 - last)));
+}
+
+// An access whose origin is known, in the cells whatever else there is. Inside a
+// RuntimeScope.
+void check_words_as(ThreadState& self, AccessKind kind, Address begin, Address end, OriginId origin);
+
 // The part of check_atomic() that needs to know nothing of what the operation will
 // acquire: can be done before it takes its lock. check_atomic() does the rest.
 enum class AtomicCheck : std::uint8_t { kAll, kLook, kNothing };

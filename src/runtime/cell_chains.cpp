@@ -267,6 +267,11 @@ Outcome change_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, co
 
 }  // namespace
 
+void add_entry(ThreadState& self, ShadowCell& cell, CellEntry entry) {
+  const BlockUse use(self);
+  insert_again(self, cell, entry.bits());
+}
+
 // The other half of the protocol: after publishing, what do the others say?
 void look_at_other(const std::atomic<std::uint64_t>& other, const CellAccess& access, const ThreadView& view,
                    CaughtRaces& caught) {

@@ -65,6 +65,9 @@ void look_at_other(const std::atomic<std::uint64_t>& other, const CellAccess& ac
 // The same for all entries of the cell and its chain. The own is not in its own way.
 void look_at_all(const ShadowCell& cell, const CellAccess& access, const ThreadView& view, CaughtRaces& caught);
 
+// Puts an entry that the cell did not have into its chain, unchecked.
+void add_entry(ThreadState& self, ShadowCell& cell, CellEntry entry);
+
 // An access to a word whose cell has this link.
 [[nodiscard]] Outcome check_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, const CellAccess& access,
                                   Address word);

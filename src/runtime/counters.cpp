@@ -7,6 +7,7 @@
 #include "runtime/origins.h"
 #include "runtime/races.h"
 #include "runtime/shadow_memory.h"
+#include "runtime/slim_regions.h"
 #include "runtime/slots.h"
 #include "runtime/thread_registry.h"
 
@@ -49,6 +50,23 @@ void add_counter(const char* name, std::uint64_t value, CounterKind kind) {
   counter.is_loss = kind == CounterKind::kLoss ? 1 : 0;
 }
 
+void add_slim_counters(const SlimCounters& slim) {
+  constexpr auto kStatistic = CounterKind::kStatistic;
+  add_counter("regions of compressed shadow", slim.regions, kStatistic);
+  add_counter("bytes in regions", slim.region_bytes, kStatistic);
+  add_counter("footprints committed", slim.commits, kStatistic);
+  add_counter("accesses in footprints", slim.elements, kStatistic);
+  add_counter("chunks gone over to cells", slim.chunks_given_up, kStatistic);
+  add_counter("bytes in regions at the end", slim.live_bytes, kStatistic);
+  add_counter("parts at the end", slim.parts, kStatistic);
+  add_counter("bytes of parts at the end", slim.part_bytes, kStatistic);
+  constexpr const char* kShapes[kPartitionShapeCount] = {"regions COARSE", "regions SPLIT",  "regions BLOCK",
+                                                         "regions STRIDE", "regions PREFIX", "regions RUNS",
+                                                         "regions FINE"};
+  for (int shape = 0; shape < kPartitionShapeCount; ++shape)
+    add_counter(kShapes[shape], slim.shapes[shape], kStatistic);
+}
+
 }  // namespace
 
 void send_summary(SummaryKind kind) {
@@ -63,6 +81,7 @@ void send_summary(SummaryKind kind) {
   add_counter("cell blocks in use", blocks_in_use(), CounterKind::kStatistic);
   add_counter("sweeps of thread slots", slot_counters().sweeps, CounterKind::kStatistic);
   if (options().stats) add_counter("resident shadow, bytes", shadow_resident(), CounterKind::kStatistic);
+  if (options().stats) add_slim_counters(slim_counters());
   add_counter("bytes of own tables", PageSource::mapped(), CounterKind::kStatistic);
   add_counter("origins kept without their locks", origins.without_locks, CounterKind::kLoss);
   add_counter("accesses whose origin was not kept", origins.unknown, CounterKind::kLoss);

@@ -25,9 +25,11 @@
 #include "runtime/cell_blocks.h"
 #include "runtime/cell_chains.h"
 #include "runtime/counters.h"
+#include "runtime/footprints.h"
 #include "runtime/races.h"
 #include "runtime/record.h"
 #include "runtime/shadow_memory.h"
+#include "runtime/slim_regions.h"
 #include "runtime/start.h"
 #include "runtime/thread_registry.h"
 
@@ -108,13 +110,6 @@ AccessShape shape_of(AccessKind kind, std::size_t size, std::uint8_t flags) {
 void check_word(ThreadState& self, ShadowCell& cell, const CellAccess& access, Address word) {
   while (check_once(self, cell, access, word) == Outcome::kAgain) {
   }
-}
-
-// The bytes of [begin, end) in the word.
-ByteMask bytes_in_word(Address word, Address begin, Address end) {
-  const std::uint32_t first = begin > word ? static_cast<std::uint32_t>(begin - word) : 0;
-  const std::uint32_t last = end < word + 8 ? static_cast<std::uint32_t>(end - word) : 8;
-  return static_cast<ByteMask>((0xffU << first) & (0xffU >> (8 - last)));
 }
 
 void check_range(ThreadState& self, AccessKind kind, Address begin, std::size_t size, Address code, std::uint8_t flags);
@@ -254,8 +249,9 @@ template <AccessKind kKind>
   return settled != Settled::kNo;
 }
 
-template <AccessKind kKind>
-void check_words(ThreadState& self, Address begin, Address end, Address code, AccessShape shape) {
+// `origin` is worked out when it is needed, if it is not known yet.
+template <AccessKind kKind, class Origin>
+void check_words(ThreadState& self, Address begin, Address end, Origin&& origin) {
   CellAccess access;
   access.epoch = short_epoch(self.clock.epoch());
   access.kind = kKind;
@@ -264,32 +260,64 @@ void check_words(ThreadState& self, Address begin, Address end, Address code, Ac
     access.mask = bytes_in_word(word, begin, end);
     ShadowCell& cell = *cell_of(word);
     if (kKind != AccessKind::kFree && is_settled(cell, kKind, epoch_bits, access.mask)) continue;
-    if (access.origin == OriginId::kUnknown) access.origin = origin_of(self, code_and_shape(code, shape));
+    if (access.origin == OriginId::kUnknown) access.origin = origin();
     if (settle_quickly<kKind>(word, access.entry())) continue;
     check_word(self, cell, access, word);
   }
 }
 
+template <class Origin>
+void check_words_of(ThreadState& self, AccessKind kind, Address begin, Address end, Origin&& origin) {
+  switch (kind) {
+    case AccessKind::kRead:
+      return check_words<AccessKind::kRead>(self, begin, end, origin);
+    case AccessKind::kWrite:
+      return check_words<AccessKind::kWrite>(self, begin, end, origin);
+    case AccessKind::kFree:
+      return check_words<AccessKind::kFree>(self, begin, end, origin);
+    case AccessKind::kAtomicRead:
+      return check_words<AccessKind::kAtomicRead>(self, begin, end, origin);
+    case AccessKind::kAtomicWrite:
+      return check_words<AccessKind::kAtomicWrite>(self, begin, end, origin);
+  }
+}
+
+// The end of the stretch of pages from `begin` on that belong to the same region, or
+// to none; `end` at most.
+Address end_of_stretch(Address begin, Address end) {
+  constexpr Address kPage = Address{1} << kSlimPageShift;
+  const RegionId region = region_at(begin);
+  Address at = (begin & ~(kPage - 1)) + kPage;
+  while (at < end && region_at(at) == region) at += kPage;
+  return at < end ? at : end;
+}
+
 void check_range(ThreadState& self, AccessKind kind, Address begin, std::size_t size, Address code,
                  std::uint8_t flags) {
-  const AccessShape shape = shape_of(kind, size, flags);
+  const std::uint64_t place = code_and_shape(code, shape_of(kind, size, flags));
   const Address end = begin + size;
+  OriginId known = OriginId::kUnknown;
+  const auto origin = [&] {
+    if (known == OriginId::kUnknown) known = origin_of(self, place);
+    return known;
+  };
   if (size > 16) {
     self.range_number = (std::uint64_t{thread_number(self)} << 40) | ++self.ranges;
   } else {
     self.range_number = 0;
   }
-  switch (kind) {
-    case AccessKind::kRead:
-      return check_words<AccessKind::kRead>(self, begin, end, code, shape);
-    case AccessKind::kWrite:
-      return check_words<AccessKind::kWrite>(self, begin, end, code, shape);
-    case AccessKind::kFree:
-      return check_words<AccessKind::kFree>(self, begin, end, code, shape);
-    case AccessKind::kAtomicRead:
-      return check_words<AccessKind::kAtomicRead>(self, begin, end, code, shape);
-    case AccessKind::kAtomicWrite:
-      return check_words<AccessKind::kAtomicWrite>(self, begin, end, code, shape);
+  for (Address low = begin; low < end;) {
+    const Address high = end_of_stretch(low, end);
+    if (const RegionId region = region_at(low); region != RegionId::kNone) {
+      SlimRaces races;
+      const Footprint footprint = size <= 16 ? Footprint{low, high - low, 1, static_cast<std::uint32_t>(high - low)}
+                                             : Footprint::dense(low, high);
+      commit(self, region, footprint, {kind, origin()}, races);
+      races.report(self);
+    } else {
+      check_words_of(self, kind, low, high, origin);
+    }
+    low = high;
   }
 }
 
@@ -309,6 +337,32 @@ template <std::size_t kSize>
   return code_and_shape(code, kShape);
 }
 
+// An access to compressed shadow.
+template <AccessKind kKind, std::size_t kSize>
+[[gnu::noinline]] void add_to_region(Address address, OriginId origin, RegionId region) {
+  add_to_footprint<kKind, kSize>(region, address, origin);
+}
+
+// The same for one that may cross its end.
+template <AccessKind kKind, std::size_t kSize>
+[[gnu::noinline]] void check_in_region(Address address, Address code, OriginId origin, RegionId region) {
+  if (region_at(address + kSize - 1) != region) return check_access(kKind, address, kSize, code, 0);
+  add_to_footprint<kKind, kSize>(region, address, origin);
+}
+
+// The region that an access which may cross words touches first. Where regions are,
+// the cells are empty.
+template <std::size_t kSize>
+[[gnu::always_inline]] inline RegionId region_touched(Address address) {
+  if (cell_of(address)->entries[0].load(std::memory_order_relaxed) == 0) {
+    if (const RegionId region = region_at(address); region != RegionId::kNone) return region;
+  }
+  constexpr Address kPage = Address{1} << kSlimPageShift;
+  if ((address & (kPage - 1)) <= kPage - kSize) [[likely]]
+    return RegionId::kNone;
+  return region_at(address + kSize - 1);
+}
+
 // The origin is not among those used last. It stays unknown for a thread whose
 // accesses must all take the slow path.
 template <AccessKind kKind, std::size_t kSize>
@@ -319,6 +373,9 @@ template <AccessKind kKind, std::size_t kSize>
     origin = origin_of(*current.state, code_of_access<kSize>(code));
   }
   bool settled = origin != OriginId::kUnknown;
+  if (const RegionId region = region_touched<kSize>(address); settled && region != RegionId::kNone) {
+    return check_in_region<kKind, kSize>(address, code, origin, region);
+  }
   const Address end = address + kSize;
   for (Address word = address & ~Address{7}; settled && word < end; word += 8) {
     settled = settle_quickly<kKind>(word, own_entry<kKind>(bytes_in_word(word, address, end), origin));
@@ -371,7 +428,12 @@ void check_first(Address address, Address code) {
     return find_origin_first<kKind, kSize>(address, code);
   const auto mask = static_cast<ByteMask>(((1U << kSize) - 1) << (address & 7));
   const CellEntry own = own_entry<kKind>(mask, origin);
-  const Settled settled = settle_in_loop<kKind>(*cell_of(address), own);
+  ShadowCell& cell = *cell_of(address);
+  if (cell.entries[0].load(std::memory_order_relaxed) == 0) {
+    const RegionId region = region_at(address);
+    if (region != RegionId::kNone) return add_to_region<kKind, kSize>(address, origin, region);
+  }
+  const Settled settled = settle_in_loop<kKind>(cell, own);
   if (settled == Settled::kYes) [[likely]]
     return;
   if (settled == Settled::kOtherChanged) [[unlikely]]
@@ -384,6 +446,8 @@ void check_across(Address address, Address code) {
   const OriginId origin = cached_origin(code_of_access<kSize>(code));
   if (origin == OriginId::kUnknown) [[unlikely]]
     return find_origin_first<kKind, kSize>(address, code);
+  if (const RegionId region = region_touched<kSize>(address); region != RegionId::kNone) [[unlikely]]
+    return check_in_region<kKind, kSize>(address, code, origin, region);
   if constexpr (kSize == 16) {
     if ((address & 7) == 0 && settle_pair<kKind>(cell_of(address), own_entry<kKind>(0xff, origin))) return;
   }
@@ -430,6 +494,11 @@ namespace {
   return true;
 }
 
+// Ranges of memory in compressed shadow have empty cells, which must stay so.
+bool is_in_region(Address begin, std::size_t size) {
+  return region_at(begin) != RegionId::kNone || region_at(begin + size - 1) != RegionId::kNone;
+}
+
 template <AccessKind kKind>
 AtomicCheck begin_in_word(ThreadState& self, Address address, ByteMask mask, std::uint64_t code_and_shape) {
   const CellEntry own(short_epoch(self.clock.epoch()), mask, kKind, origin_of(self, code_and_shape));
@@ -447,7 +516,7 @@ AtomicCheck begin_in_word(ThreadState& self, Address address, ByteMask mask, std
 
 AtomicCheck begin_atomic_check(ThreadState& self, AccessKind kind, Address address, std::size_t size, Address code) {
   if (is_settled_range(kind, address, size) || self.ignore.ignores(kind)) return AtomicCheck::kNothing;
-  if ((address & 7) + size > 8) return AtomicCheck::kAll;
+  if ((address & 7) + size > 8 || is_in_region(address, size)) return AtomicCheck::kAll;
   const ByteMask mask = bytes_in_word(address & ~Address{7}, address, address + size);
   const std::uint64_t origin = code_and_shape(code, shape_of(kind, size, 0));
   if (kind == AccessKind::kAtomicWrite) return begin_in_word<AccessKind::kAtomicWrite>(self, address, mask, origin);
@@ -462,6 +531,15 @@ void finish_atomic_check(AtomicCheck left, ThreadState& self, AccessKind kind, A
   const OriginId origin = origin_of(self, code_and_shape(code, shape_of(kind, size, 0)));
   look_at_changed(
       word, CellEntry(short_epoch(self.clock.epoch()), bytes_in_word(word, address, address + size), kind, origin));
+}
+
+void check_words_as(ThreadState& self, AccessKind kind, Address begin, Address end, OriginId origin) {
+  if (&self == current.state) return check_words_of(self, kind, begin, end, [origin] { return origin; });
+  CellAccess access{short_epoch(self.clock.epoch()), 0, kind, origin};
+  for (Address word = begin & ~Address{7}; word < end; word += 8) {
+    access.mask = bytes_in_word(word, begin, end);
+    check_word(self, *cell_of(word), access, word);
+  }
 }
 
 void check_atomic(ThreadState& self, AccessKind kind, Address address, std::size_t size, Address code) {

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 
 #include "runtime/counters.h"
+#include "runtime/footprints.h"
 #include "runtime/hand_off.h"
 #include "runtime/memory_limit.h"
 #include "runtime/modules.h"
@@ -11,6 +12,7 @@
 #include "runtime/races.h"
 #include "runtime/record.h"
 #include "runtime/shadow_memory.h"
+#include "runtime/slim_regions.h"
 #include "runtime/start.h"
 #include "runtime/sync_table.h"
 #include "runtime/system.h"
@@ -23,7 +25,15 @@ bool is_off() { return detection_is_off.load(std::memory_order_relaxed); }
 
 void forget(ThreadState& self, Address begin, std::size_t size, Address code) {
   const RecordedStep step(self, events::on_range(EventKind::kAlloc, self.clock.id(), begin, size), code);
+  make_region(begin, size);
   clear_shadow(begin, size);
+}
+
+// The event of memory that begins anew with all that was in it forgotten.
+Event renewal(const ThreadState& self, Address begin, std::size_t size) {
+  Event event = events::on_range(EventKind::kAlloc, self.clock.id(), begin, size);
+  event.depth = 1;
+  return event;
 }
 
 // Like a free of the whole range, but only of the parts that have a history:
@@ -33,11 +43,16 @@ void check_mapped_range(ThreadState& self, Address begin, std::size_t size, Addr
     ThreadState& self;
     Address code;
   } check{self, code};
+  const auto free = [](Address first, Address last, void* context) {
+    const auto& [thread, where] = *static_cast<Check*>(context);
+    on_range(thread, AccessKind::kFree, first, last - first, where);
+  };
+  for_each_in_regions(begin, size, free, &check);
   for_each_used_part(
       begin, size,
       [](Address first, Address last, void* context) {
         const auto& [thread, where] = *static_cast<Check*>(context);
-        on_range(thread, AccessKind::kFree, first, last - first, where);
+        if (region_at(first) == RegionId::kNone) on_range(thread, AccessKind::kFree, first, last - first, where);
       },
       &check);
 }
@@ -53,13 +68,16 @@ void on_allocated(ThreadState& self, Address block, std::size_t size, Address co
 
 void on_allocated_inside(Address block, std::size_t size) {
   if (is_off() || size == 0 || current.state == nullptr) return;
-  clear_shadow(block, size);
+  forget(*current.state, block, size, 0);
 }
 
 void on_freeing(ThreadState& self, Address block, std::size_t size, Address code) {
   if (is_off() || size == 0) return;
   RuntimeScope scope;
+  if (size >= kSmallestRegion) settle_footprints(self);
+  const RecordingHold recorded;
   on_range(self, AccessKind::kFree, block, size, code);
+  if (self.ignore.ignores(AccessKind::kFree)) recorded.write(renewal(self, block, size), code);
   sync_table().erase_range(block, size);
   forget_benign_ranges(block, size);
 }
@@ -74,9 +92,13 @@ void on_mapped(ThreadState& self, Address begin, std::size_t size, Address code)
 void on_unmapping(ThreadState& self, Address begin, std::size_t size, Address code) {
   if (is_off() || size == 0 || !has_shadow(begin, size)) return;
   RuntimeScope scope;
+  settle_footprints(self);
+  const RecordingHold recorded;
   check_mapped_range(self, begin, size, code);
+  recorded.write(renewal(self, begin, size), code);
   sync_table().erase_range(begin, size);
   forget_benign_ranges(begin, size);
+  end_regions(begin, size);
   give_back_shadow(begin, size);
 }
 
@@ -90,13 +112,18 @@ void on_remapped(ThreadState& self, Address from, std::size_t old_size, Address 
   on_mapped(self, to, new_size, code);
 }
 
+void forget_memory(ThreadState& self, Address begin, std::size_t size) {
+  if (size == 0) return;
+  RuntimeScope scope;
+  const RecordedStep step(self, renewal(self, begin, size), 0);
+  sync_table().erase_range(begin, size);
+  clear_shadow(begin, size);
+}
+
 void on_modules_changed(ThreadState& /*self*/) {
   if (is_off()) return;
   RuntimeScope scope;
-  forget_unloaded_modules([](Address begin, Address end) {
-    sync_table().erase_range(begin, end - begin);
-    clear_shadow(begin, end - begin);
-  });
+  forget_unloaded_modules([](Address begin, Address end) { forget_memory(*current.state, begin, end - begin); });
   if (has_listener()) send_modules();
 }
 

@@ -29,6 +29,10 @@ void on_unmapping(ThreadState& self, Address begin, std::size_t size, Address co
 // After mremap moved or resized a mapping.
 void on_remapped(ThreadState& self, Address from, std::size_t old_size, Address to, std::size_t new_size, Address code);
 
+// The memory begins anew without an allocation, as a thread's stack does: its
+// history and the synchronisation objects in it are forgotten.
+void forget_memory(ThreadState& self, Address begin, std::size_t size);
+
 // After dlopen or dlclose: sends the list of modules again.
 void on_modules_changed(ThreadState& self);
 

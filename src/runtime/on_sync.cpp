@@ -2,6 +2,7 @@
 #include "runtime/on_sync.h"
 
 #include "runtime/access_check.h"
+#include "runtime/footprints.h"
 #include "runtime/lock_records.h"
 #include "runtime/races.h"
 #include "runtime/record.h"
@@ -15,6 +16,13 @@ namespace {
 bool is_off() { return detection_is_off.load(std::memory_order_relaxed); }
 
 SyncId sync_id(Address object) { return SyncId{object}; }
+
+// `what` is a set of raw_report::kEnds...
+Event end_of_object(const ThreadState& self, Address object, std::uint64_t what) {
+  Event event = events::on_sync(EventKind::kSyncDestroy, self.clock.id(), sync_id(object));
+  event.extent = what;
+  return event;
+}
 
 HeldLockState* find_held(ThreadState& self, Address lock) {
   for (std::uint32_t index = self.held.size(); index-- > 0;) {
@@ -64,6 +72,7 @@ bool is_stale(const ThreadState& self, const HeldLockState& held) {
 }
 
 void acquire_lock(ThreadState& self, Address lock, LockMode mode, Address code) {
+  settle_footprints(self);
   SpinHolder hold(sync_table().stripe(lock));
   LockObject& object = lock_object(self, lock, code);
   push_held(self, object, mode);
@@ -74,6 +83,7 @@ void acquire_lock(ThreadState& self, Address lock, LockMode mode, Address code) 
 }
 
 void release_lock(ThreadState& self, Address lock, LockMode mode, Address code) {
+  settle_footprints(self);
   {
     SpinHolder hold(sync_table().stripe(lock));
     LockObject& object = lock_object(self, lock, code);
@@ -87,6 +97,7 @@ void release_lock(ThreadState& self, Address lock, LockMode mode, Address code) 
 
 void release_tag(ThreadState& self, Address tag) {
   if (self.ignore.ignores_sync()) return;
+  settle_footprints(self);
   {
     SpinHolder hold(sync_table().stripe(tag));
     self.clock.release(sync_table().get<TagObject>(tag).clock);
@@ -96,6 +107,7 @@ void release_tag(ThreadState& self, Address tag) {
 
 void acquire_tag(ThreadState& self, Address tag) {
   if (self.ignore.ignores_sync() || sync_table().is_surely_absent(tag)) return;
+  settle_footprints(self);
   SpinHolder hold(sync_table().stripe(tag));
   const TagObject* object = sync_table().find<TagObject>(tag);
   if (object == nullptr) return;
@@ -116,6 +128,7 @@ void on_lock_created(ThreadState& self, Address lock, Address code) {
   RuntimeScope scope;
   const RecordedStep step(self, events::write(self.clock.id(), lock, 1), code);
   touch_lock(self, lock, AccessKind::kWrite, code);
+  if (is_recording()) record_more(end_of_object(self, lock, raw_report::kEndsLock), code);
   SpinHolder hold(sync_table().stripe(lock));
   sync_table().erase(lock, SyncKind::kLock);
   static_cast<void>(lock_object(self, lock, code));
@@ -125,7 +138,7 @@ void on_lock_destroyed(ThreadState& self, Address lock, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
   const RecordedStep step(self, events::write(self.clock.id(), lock, 1), code);
-  if (is_recording()) record_more(events::on_sync(EventKind::kSyncDestroy, self.clock.id(), sync_id(lock)), code);
+  if (is_recording()) record_more(end_of_object(self, lock, raw_report::kEndsLock), code);
   touch_lock(self, lock, AccessKind::kWrite, code);
   if (const HeldLockState* held = find_held(self, lock)) drop_held(self, held);
   SpinHolder hold(sync_table().stripe(lock));
@@ -148,8 +161,9 @@ void on_lock_acquired(ThreadState& self, Address lock, LockMode mode, LockAttemp
     return;
   }
   // Before what the lock orders: its creation must be ordered by something else.
-  const RecordedStep step(self, events::atomic(EventKind::kAtomicLoad, self.clock.id(), lock, 1, MemoryOrder::kRelaxed),
-                          code);
+  Event touch = events::atomic(EventKind::kAtomicLoad, self.clock.id(), lock, 1, MemoryOrder::kRelaxed);
+  touch.depth = 1;  // hands on no order
+  const RecordedStep step(self, touch, code);
   touch_lock(self, lock, AccessKind::kAtomicRead, code);
   if (is_recording()) record_more(acquire, code);
   acquire_lock(self, lock, mode, code);
@@ -180,11 +194,15 @@ void on_lock_release_failed(ThreadState& self, Address lock, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
   if (HeldLockState* held = find_held(self, lock)) {
-    ++held->depth;
+    const auto depth = static_cast<std::uint16_t>(++held->depth);
+    const RecordedStep step(self, events::acquire(self.clock.id(), sync_id(lock), held->mode, depth), code);
     return;
   }
-  const RecordedStep step(self, events::acquire(self.clock.id(), sync_id(lock)), code);
-  if (self.owner_before == thread_number(self)) return acquire_lock(self, lock, LockMode::kExclusive, code);
+  const RecordingHold recorded;
+  if (self.owner_before == thread_number(self)) {
+    recorded.write(events::acquire(self.clock.id(), sync_id(lock)), code);
+    return acquire_lock(self, lock, LockMode::kExclusive, code);
+  }
   // It was not the thread's to release: who held it still does.
   SpinHolder hold(sync_table().stripe(lock));
   LockObject& object = lock_object(self, lock, code);
@@ -218,9 +236,10 @@ void on_broadcasting(ThreadState& self, Address condition, Address code) {
   const RecordedStep step(self, events::on_sync(EventKind::kCondBroadcast, self.clock.id(), sync_id(condition)), code);
 }
 
-void on_barrier_created(ThreadState& /*self*/, Address barrier, std::uint32_t count, Address /*code*/) {
+void on_barrier_created(ThreadState& self, Address barrier, std::uint32_t count, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  const RecordedStep step(self, end_of_object(self, barrier, raw_report::kEndsOthers), code);
   SpinHolder hold(sync_table().stripe(barrier));
   sync_table().erase(barrier, SyncKind::kBarrier);
   sync_table().get<BarrierObject>(barrier).count = count;
@@ -230,6 +249,7 @@ BarrierPhase on_barrier_arriving(ThreadState& self, Address barrier, Address cod
   if (is_off()) return {};
   RuntimeScope scope;
   BarrierPhase result;
+  settle_footprints(self);
   {
     const RecordingHold recorded;
     SpinHolder hold(sync_table().stripe(barrier));
@@ -258,6 +278,7 @@ void on_barrier_left(ThreadState& self, Address barrier, BarrierPhase phase, Add
   RuntimeScope scope;
   const RecordedStep step(
       self, events::barrier(EventKind::kBarrierLeave, self.clock.id(), sync_id(barrier), phase.number), code);
+  settle_footprints(self);
   SpinHolder hold(sync_table().stripe(barrier));
   auto* clock = static_cast<BarrierPhaseClock*>(phase.clock);
   if (!self.ignore.ignores_sync()) {
@@ -312,7 +333,7 @@ void on_happens_after(ThreadState& self, Address tag, Address code) {
 void on_sync_destroyed(ThreadState& self, Address object, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
-  const RecordedStep step(self, events::on_sync(EventKind::kSyncDestroy, self.clock.id(), sync_id(object)), code);
+  const RecordedStep step(self, end_of_object(self, object, raw_report::kEndsOthers), code);
   SpinHolder hold(sync_table().stripe(object));
   sync_table().erase(object, SyncKind::kTag);
   sync_table().erase(object, SyncKind::kBarrier);
@@ -321,6 +342,7 @@ void on_sync_destroyed(ThreadState& self, Address object, Address code) {
 void on_fence(ThreadState& self, MemoryOrder order, Address code) {
   if (is_off() || self.ignore.ignores_sync()) return;
   RuntimeScope scope;
+  settle_footprints(self);
   const RecordedStep step(self, events::fence(self.clock.id(), order), code);
   {
     SpinHolder hold_clock(self.clock_lock);

@@ -3,10 +3,12 @@
 
 #include <sys/syscall.h>
 
+#include "runtime/footprints.h"
 #include "runtime/hand_off.h"
 #include "runtime/heap_table.h"
 #include "runtime/intercept/contexts.h"
 #include "runtime/modules.h"
+#include "runtime/on_memory.h"
 #include "runtime/on_sync.h"
 #include "runtime/races.h"
 #include "runtime/record.h"
@@ -46,6 +48,7 @@ void release_held_locks(ThreadState& self) {
 }
 
 ThreadState* add_child(ThreadState& self, std::uint32_t flags, Address code) {
+  settle_footprints(self);
   ThreadState* child = registry().add(&self, current_stack(self, code), flags);
   if (child == nullptr) return nullptr;
   const RecordedStep step(self, events::on_thread(EventKind::kFork, self.clock.id(), child->clock.id()), code);
@@ -87,8 +90,7 @@ void on_thread_started(ThreadState* child, Address stack_begin, std::size_t stac
   child->stack_begin = stack_begin;
   child->stack_size = stack_size;
   activate(*child);
-  clear_shadow(stack_begin, stack_size);
-  sync_table().erase_range(stack_begin, stack_size);
+  forget_memory(*child, stack_begin, stack_size);
   SpinHolder hold(registry().lock);
   if (registry().live_count() <= kRefreshAtStart) refresh_known_to_all();
 }
@@ -97,6 +99,7 @@ void on_thread_finished() {
   ThreadState* thread = current.state;
   if (thread == nullptr) return;
   RuntimeScope scope;
+  settle_footprints(*thread);
   release_held_locks(*thread);
   {
     const RecordedStep step(*thread, events::plain(EventKind::kThreadExit, thread->clock.id()), 0);
@@ -121,6 +124,7 @@ ThreadState* find_thread(std::uint64_t handle) {
 void on_joined(ThreadState& self, ThreadState* child, std::uint64_t /*handle*/, Address code) {
   if (child == nullptr) return;
   RuntimeScope scope;
+  settle_footprints(self);
   const RecordedStep step(self, events::on_thread(EventKind::kJoin, self.clock.id(), child->clock.id()), code);
   SpinHolder hold(registry().lock);
   {
@@ -132,13 +136,12 @@ void on_joined(ThreadState& self, ThreadState* child, std::uint64_t /*handle*/, 
 
 void on_detached(ThreadState& self, std::uint64_t handle, Address code) {
   RuntimeScope scope;
+  const RecordingHold recorded;
   SpinHolder hold(registry().lock);
   ThreadState** known = registry().by_handle.find(handle);
   if (known == nullptr) return;
   ThreadState* child = *known;
-  {
-    const RecordedStep step(self, events::on_thread(EventKind::kDetach, self.clock.id(), child->clock.id()), code);
-  }
+  recorded.write(events::on_thread(EventKind::kDetach, self.clock.id(), child->clock.id()), code);
   child->is_detached = true;
   if (child->life == ThreadState::Life::kFinished) bury(child);
 }
@@ -152,34 +155,32 @@ void on_thread_named(std::uint64_t handle, const char* name) {
 
 void on_fork_before() {
   ++current.inside;
-  if (is_recording()) {
-    lock_recording();
-    flush_recording();
-  }
+  if (current.state != nullptr) settle_footprints(*current.state);
+  if (is_recording()) on_recording_fork();
   lock_contexts();
   sync_table().lock_all();
   lock_races();
   registry().lock.lock();
+  lock_regions();
 }
 
 void on_fork_parent() {
+  unlock_regions();
   registry().lock.unlock();
   unlock_races();
   sync_table().unlock_all();
   unlock_contexts();
-  if (is_recording()) unlock_recording();
+  if (is_recording()) on_recording_parent();
   --current.inside;
 }
 
 void on_fork_child() {
+  unlock_regions();
   registry().keep_only(current.state);
   registry().lock.unlock();
   unlock_races();
   sync_table().unlock_all();
   unlock_contexts();
-  if (is_recording()) unlock_recording();
-  // A trace describes one process.
-  recording = false;
   HeapTable::forget_other_threads();
   reopen_hand_off();
   if (current.state != nullptr) {
@@ -188,6 +189,7 @@ void on_fork_child() {
   }
   send_hello();
   send_modules();
+  if (is_recording()) on_recording_child();
   --current.inside;
 }
 
@@ -200,6 +202,7 @@ ThreadState* on_fiber_created(ThreadState& self, Address code) {
 void on_fiber_destroyed(ThreadState& /*self*/, ThreadState* fiber, Address /*code*/) {
   if (fiber == nullptr) return;
   RuntimeScope scope;
+  settle_footprints(*fiber);
   SpinHolder hold(registry().lock);
   fiber->info->flags |= raw_report::kThreadFinished;
   bury(fiber);

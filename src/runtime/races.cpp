@@ -101,6 +101,8 @@ void add_benign_range(Address begin, std::uint64_t size) {
   benign->push_back(BenignRange{begin, begin + size});
 }
 
+bool is_benign(Address address) { return (benign_bytes(address & ~Address{7}) & (1U << (address & 7))) != 0; }
+
 void forget_benign_ranges(Address begin, std::uint64_t size) {
   if (benign->empty()) return;
   SpinHolder hold(lock);

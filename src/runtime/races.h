@@ -19,6 +19,7 @@ namespace deadheat::runtime {
 [[gnu::noinline]] void report_race(ThreadState& self, CellEntry earlier, const CellAccess& access, Address word);
 
 void add_benign_range(Address begin, std::uint64_t size);
+[[nodiscard]] bool is_benign(Address address);
 void forget_benign_ranges(Address begin, std::uint64_t size);
 
 // Findings sent so far, by this process.

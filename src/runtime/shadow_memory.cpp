@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "runtime/cell_blocks.h"
+#include "runtime/slim_regions.h"
 #include "runtime/system.h"
 #include "runtime/thread_state.h"
 
@@ -203,6 +204,7 @@ void for_each_used_part(Address begin, std::size_t size, void (*visit)(Address f
 
 void clear_shadow(Address begin, std::size_t size) {
   if (size == 0 || !has_shadow(begin, size)) return;
+  forget_in_regions(begin, size);
   if (size <= kSmall) return clear_cells(cell_of(begin), cell_of(begin + size - 1) + 1);
   if (size >= kLarge) return give_back_shadow(begin, size);
   for_each_used_part(
@@ -213,6 +215,7 @@ void clear_shadow(Address begin, std::size_t size) {
 
 void give_back_shadow(Address begin, std::size_t size) {
   if (size == 0 || !has_shadow(begin, size)) return;
+  forget_in_regions(begin, size);
   ShadowCell* first = cell_of(begin);
   ShadowCell* end = cell_of(begin + size - 1) + 1;
   if (end <= first) return;  // over the edge of a fold; the program has no such block
@@ -301,6 +304,7 @@ std::size_t shadow_resident() {
 }
 
 void drop_all_shadow() {
+  forget_all_regions();
   const std::uint32_t key = static_cast<std::uint32_t>(shadow_key >> kUnitShift);
   for (std::uint32_t unit = 0; unit < kUnits; ++unit) {
     if (!covered[unit].load(std::memory_order_relaxed)) continue;

@@ -6,6 +6,7 @@
 #include "base/immortal.h"
 #include "runtime/cell_blocks.h"
 #include "runtime/shadow_memory.h"
+#include "runtime/slim_regions.h"
 #include "runtime/system.h"
 #include "runtime/thread_registry.h"
 
@@ -39,6 +40,11 @@ SlotCounters counters;
 
 // Which slots the current sweep removes.
 bool is_swept[kSlotCount];
+
+// The lock of the entry's region is held.
+void sweep_slim_entry(CellEntry& entry) {
+  if (is_swept[raw(entry.slot())]) entry = CellEntry{};
+}
 
 void sweep_entry(std::atomic<std::uint64_t>& entry) {
   std::uint64_t bits = entry.load(std::memory_order_relaxed);
@@ -82,6 +88,7 @@ void sweep_marked() {
     if (round != 0) wait_for_moves(self);
     self.uses_block.store(true, std::memory_order_seq_cst);  // see cell_blocks.h
     for_each_cell(sweep_cell, nullptr);
+    for_each_slim_entry(sweep_slim_entry);
     self.uses_block.store(false, std::memory_order_release);
   }
   for (RetiredSlot& candidate : *all_retired) {

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 
 #include "runtime/counters.h"
+#include "runtime/footprints.h"
 #include "runtime/hand_off.h"
 #include "runtime/intercept/preparation.h"
 #include "runtime/modules.h"
@@ -13,6 +14,7 @@
 #include "runtime/races.h"
 #include "runtime/record.h"
 #include "runtime/shadow_memory.h"
+#include "runtime/slim_regions.h"
 #include "runtime/sync_table.h"
 #include "runtime/thread_registry.h"
 
@@ -56,14 +58,14 @@ void start() {
   if (map_shadow() == ShadowState::kNoRoom) {
     switch_off(
         "no room for the shadow memory (address space limited?); the program runs unchecked; see 'deadheat doctor'");
-  } else if (!map_origins() || !sync_table().map()) {
+  } else if (!map_origins() || !sync_table().map() || !map_slim_regions()) {
     switch_off("address space refused (ulimit -v?); the program runs unchecked; see 'deadheat doctor'");
   }
   read_options();
   open_hand_off();
-  recording = options().record && has_listener();
   if (!options().report_bugs) detection_is_off.store(true, std::memory_order_relaxed);
   if (detection_is_off.load(std::memory_order_relaxed)) return silence_access_hooks();
+  recording = options().record && has_listener();
   ThreadState* main = registry().add(nullptr, 0, raw_report::kThreadMain);
   if (main == nullptr) die("out of memory at start");
   main->info->os_id = static_cast<std::uint32_t>(raw_call(SYS_gettid));
@@ -74,6 +76,7 @@ void start() {
   if (has_listener()) {
     send_hello();
     send_modules();
+    if (is_recording()) start_recording();
   }
 }
 
@@ -102,6 +105,10 @@ bool takes_slow_path(const ThreadState& thread) {
 
 int on_process_exit(int status) {
   RuntimeScope scope;
+  if (current.state != nullptr) {
+    settle_footprints(*current.state);
+    commit_footprints_of_others(*current.state);
+  }
   if (is_recording()) {
     lock_recording();
     flush_recording();

@@ -7,6 +7,7 @@
 
 #include "base/immortal.h"
 #include "runtime/access_check.h"
+#include "runtime/footprints.h"
 #include "runtime/intercept/preparation.h"
 #include "runtime/start.h"
 
@@ -83,7 +84,9 @@ void ThreadRegistry::remove(ThreadState* thread) {
   --live_;
   for (const std::uint32_t number : thread->unlinked_blocks) orphaned_blocks.push_back(number);
   for (const std::uint32_t number : thread->spare_blocks) orphaned_blocks.push_back(number);
+  if (keeps_all) return;
   raw_munmap(thread->frames, kFrameLimit * sizeof(Frame));
+  release_footprints(*thread);
   if (thread->origins != nullptr) PageSource::release(thread->origins, kOriginCacheSize * sizeof(OriginCacheEntry));
   thread->~ThreadState();
   PageSource::release(thread, sizeof(ThreadState));

@@ -59,6 +59,8 @@ struct LoadSeen {
   friend bool operator==(const LoadSeen&, const LoadSeen&) = default;
 };
 
+struct FootprintSlot;
+
 struct ThreadState {
   ThreadState(ThreadId id, ThreadSlot slot, const RuntimeClock& inherited) : clock(id, slot, inherited) {}
 
@@ -75,11 +77,16 @@ struct ThreadState {
   ThreadState* next = nullptr;
 
   Frame* frames = nullptr;
-  Frame* saved_top = nullptr;  // while another fiber runs
+  Frame* saved_top = nullptr;                               // while another fiber runs
+  GrowableArray<std::uint64_t, PageSource> recorded_calls;  // their paths, as of the last event; see record.cpp
 
   GrowableArray<HeldLockState, PageSource> held;
   std::uint32_t owner_before = 0;  // of the lock released last
   LoadSeen last_load;
+  // Accesses to regions that are not committed yet (footprints.h), and which of the
+  // slots have some.
+  FootprintSlot* footprints = nullptr;
+  std::uint64_t pending = 0;
   IgnoreState ignore;
   // Tells the accesses to ranges apart; 0 outside of one. See races.cpp.
   std::uint64_t range_number = 0;
@@ -119,6 +126,9 @@ class ThreadRegistry {
 
   // After fork: everybody but `self` has vanished. Lock held.
   void keep_only(ThreadState* self);
+
+  // The process is ending: states of threads that are gone are still looked at. Lock held.
+  bool keeps_all = false;
 
   GrowableArray<std::uint32_t, PageSource> orphaned_blocks;  // of threads that are gone; lock held
 

@@ -10,6 +10,7 @@
 #include "runtime/intercept/preparation.h"
 #include "runtime/record.h"
 #include "runtime/shadow_memory.h"
+#include "runtime/slim_regions.h"
 #include "runtime/start.h"
 
 namespace deadheat::runtime {
@@ -30,6 +31,7 @@ std::atomic<std::uint64_t> losses[static_cast<int>(Loss::kCount)];
 void report_race(ThreadState& /*self*/, CellEntry /*earlier*/, const CellAccess& /*access*/, Address word) {
   if (WatchedWords* words = watched.load()) words->count(word);
 }
+bool is_benign(Address /*address*/) { return false; }
 void ensure_started() {}
 bool takes_slow_path(const ThreadState& /*thread*/) { return false; }
 void watch_end_of_thread() {}
@@ -39,7 +41,7 @@ void end_recorded_step() {}
 
 bool start_stand_in() {
   static const bool is_ready = [] {
-    if (map_shadow() != ShadowState::kReady || !map_origins()) return false;
+    if (map_shadow() != ShadowState::kReady || !map_origins() || !map_slim_regions()) return false;
     main_thread = registry().add(nullptr, 0, 0);
     activate(*main_thread);
     return true;
