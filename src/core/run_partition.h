@@ -52,6 +52,14 @@ struct PartBytes {
   std::uint32_t phase = 0;
   std::uint32_t length = 0;
 
+  [[nodiscard]] std::uint64_t count() const {
+    if (period == 0) return end - begin;
+    const auto before = [&](std::uint64_t at) {
+      const std::uint64_t rest = at % period;
+      return at / period * length + (rest <= phase ? 0 : std::min<std::uint64_t>(rest - phase, length));
+    };
+    return before(end) - before(begin);
+  }
   // Calls visit(begin, end) for each of its intervals, in order, until it returns false.
   template <class Visit>
   void for_each_interval(Visit&& visit) const {

@@ -161,6 +161,11 @@ Json race_of(const LiveRace& race) {
   out["event_index"] = nullptr;
   out["earlier"] = live_side_of(live.finding.earlier, live.earlier_acquired, live);
   out["later"] = live_side_of(live.finding.later, live.later_acquired, live);
+  const Footprint& sweep = live.later_sweep;
+  out["later"]["sweep"] = nullptr;
+  if (sweep.count > 1) {
+    out["later"]["sweep"] = {{"begin", hexadecimal(sweep.begin)}, {"step", sweep.step}, {"count", sweep.count}};
+  }
   out["process"] = {{"id", live.process}, {"program", known_or_null(race.program)}};
   out["memory"] = memory_of(live);
   out["threads"] = Json::array();

@@ -27,6 +27,8 @@ class FindingBuilder {
     live_.finding.address = source.address;
     live_.finding.size = source.size;
     live_.memory = memory_of(source);
+    live_.later_sweep = {source.swept_begin, source.swept_step, source.swept_count,
+                         static_cast<std::uint32_t>(live_.finding.later.size)};
     return std::move(live_);
   }
 

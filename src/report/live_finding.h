@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "core/footprint.h"
 #include "model/dictionary.h"
 #include "model/finding.h"
 #include "report/module_map.h"
@@ -60,6 +61,7 @@ struct LiveFinding {
   Finding finding;
   Dictionary dictionary;
   MemoryPlace memory;
+  Footprint later_sweep;  // of a loop that was checked as a whole; count 0: none
   std::vector<LiveThread> threads;
   std::vector<LiveLock> locks;  // those held by either side, each once
   // Where each holding began, in the order of the side's locks.

@@ -16,6 +16,22 @@ std::string describe_owner(std::optional<ThreadId> thread, const Dictionary& dic
   return thread ? describe_thread(*thread, dictionary) : std::string("an unknown thread");
 }
 
+// Of a block that a loop goes through, as an array of what it accesses.
+std::string describe_element(const LiveFinding& live) {
+  const std::uint64_t size = live.finding.later.size;
+  if (live.later_sweep.count < 2 || size == 0) return {};
+  return fmt::format(" (element {})", grouped((live.finding.address - live.memory.begin) / size));
+}
+
+void add_sweep(std::string& out, const LiveFinding& live, ColourMode colour) {
+  const Footprint& sweep = live.later_sweep;
+  if (sweep.count < 2) return;
+  add_line(out, "sweep",
+           fmt::format("the later access is one of {} from there in a row, {} apart, from {:#x}", grouped(sweep.count),
+                       counted(sweep.step, "byte"), sweep.begin),
+           colour);
+}
+
 // What stands after "race on".
 std::string describe_live_bytes(const LiveFinding& live) {
   const Finding& finding = live.finding;
@@ -24,8 +40,8 @@ std::string describe_live_bytes(const LiveFinding& live) {
   const std::string plain = fmt::format("{} at {:#x}", bytes, finding.address);
   const auto into = [&](std::string_view what) {
     if (memory.size == 0 || finding.address < memory.begin) return fmt::format("{} in a {}", plain, what);
-    return fmt::format("{}, {} into a {} of {}", plain, counted(finding.address - memory.begin, "byte"), what,
-                       counted(memory.size, "byte"));
+    return fmt::format("{}, {}{} into a {} of {}", plain, counted(finding.address - memory.begin, "byte"),
+                       describe_element(live), what, counted(memory.size, "byte"));
   };
   switch (memory.kind) {
     case MemoryClass::kGlobal:
@@ -120,6 +136,7 @@ std::string format_live_race(const LiveRace& race, std::uint64_t number, ColourM
                                 describe_live_bytes(live));
   add_access(out, "later", finding.later, live.later_acquired, live.dictionary, colour);
   add_access(out, "earlier", finding.earlier, live.earlier_acquired, live.dictionary, colour);
+  add_sweep(out, live, colour);
   add_memory(out, live, colour);
   for (const LiveThread& thread : live.threads) {
     if (thread.id == finding.later.thread || thread.id == finding.earlier.thread) {

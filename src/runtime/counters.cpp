@@ -58,8 +58,11 @@ void add_slim_counters(const SlimCounters& slim) {
   add_counter("accesses in footprints", slim.elements, kStatistic);
   add_counter("chunks gone over to cells", slim.chunks_given_up, kStatistic);
   add_counter("bytes in regions at the end", slim.live_bytes, kStatistic);
-  add_counter("parts at the end", slim.parts, kStatistic);
   add_counter("bytes of parts at the end", slim.part_bytes, kStatistic);
+  add_counter("elements in regions", slim.part_elements, kStatistic);
+  add_counter("parts of regions", slim.parts, kStatistic);
+  const std::uint64_t elements = slim.part_elements == 0 ? 1 : slim.part_elements;
+  add_counter("parts per million elements", slim.parts * 1'000'000 / elements, kStatistic);
   constexpr const char* kShapes[kPartitionShapeCount] = {"regions COARSE", "regions SPLIT",  "regions BLOCK",
                                                          "regions STRIDE", "regions PREFIX", "regions RUNS",
                                                          "regions FINE"};

@@ -159,6 +159,9 @@ void send_finding(ThreadState& self, const RaceSides& sides, std::uint64_t findi
   fill_side(head.earlier, raw(earlier_thread), sides.earlier.kind(), sides.earlier_origin,
             first_byte(sides.earlier.mask()), earlier_clock);
   fill_memory(head.memory, head.address);
+  head.swept_begin = self.swept.begin;
+  head.swept_step = self.swept.step;
+  head.swept_count = self.swept.count;
 
   char* end = append(packet.body, &head, sizeof head);
   end = append(end, parts.threads, head.thread_count * sizeof parts.threads[0]);

@@ -312,7 +312,7 @@ void check_range(ThreadState& self, AccessKind kind, Address begin, std::size_t 
       SlimRaces races;
       const Footprint footprint = size <= 16 ? Footprint{low, high - low, 1, static_cast<std::uint32_t>(high - low)}
                                              : Footprint::dense(low, high);
-      commit(self, region, footprint, {kind, origin()}, races);
+      commit(self, region, footprint, {kind, origin(), size > 16}, races);
       races.report(self);
     } else {
       check_words_of(self, kind, low, high, origin);

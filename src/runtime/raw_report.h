@@ -153,8 +153,13 @@ struct Finding {
   std::uint32_t lock_count = 0;
   std::uint32_t code_count = 0;
   std::uint32_t reserved = 0;
+  // The later access was one of so many of its size from one place, so far apart; 0:
+  // it was checked on its own.
+  std::uint64_t swept_begin = 0;
+  std::uint64_t swept_step = 0;
+  std::uint64_t swept_count = 0;
 };
-static_assert(sizeof(Finding) == 184);
+static_assert(sizeof(Finding) == 208);
 
 // The body is Summary, then Repeats, then Counters. Numbers are totals so far:
 // a later summary of the same process replaces an earlier one.

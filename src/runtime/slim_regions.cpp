@@ -44,6 +44,7 @@ struct Region {
   std::atomic<std::size_t> pages{0};  // in the table
   bool is_ended = false;              // regions_lock
   bool has_cells = false;
+  std::uint32_t element = 0;  // size of the smallest access; 0: none yet
   GrowableArray<Chunk, PageSource> chunks;
   RunPartition<SlimPolicy, PageSource> shadow{0};
 
@@ -74,10 +75,42 @@ std::uint32_t index_of(std::uint32_t id) { return id & (kMaxRegions - 1); }
 Address page_up(Address address) { return (address + kPage - 1) & ~(kPage - 1); }
 Address page_down(Address address) { return address & ~(kPage - 1); }
 
+// What regions looked like at the end of their lives.
+SpinLock past_lock;
+SlimCounters past;
+
+// Only what has a history counts. The region's lock is held.
+void tally(Region& region, SlimCounters& counters) {
+  if (region.element == 0) return;
+  std::uint64_t parts = 0;
+  std::uint64_t elements = 0;
+  region.shadow.for_each_part([&](const SlimPolicy::Cell& cell, const PartBytes& bytes) {
+    if (cell.is_empty()) return;
+    ++parts;
+    elements += (bytes.count() + region.element - 1) / region.element;
+  });
+  std::uint64_t given_up = 0;
+  for (std::uint32_t number = 0; number < region.chunks.size(); ++number) {
+    if (region.chunks[number].has_cells) given_up += kChunk / region.element;
+  }
+  counters.parts += parts + given_up;
+  counters.part_elements += elements + given_up;
+  ++counters.shapes[raw(given_up > elements ? PartitionShape::kFine : region.shadow.shape())];
+}
+
+// Now, with the history that the region had in its life; at its free, say.
+void note_life(Region& region) {
+  if (!options().stats || region.element == 0) return;
+  SpinHolder hold(past_lock);
+  tally(region, past);
+  region.element = 0;
+}
+
 // regions_lock held.
 void recycle(std::uint32_t index) {
   Region& region = *regions[index];
   SpinHolder hold(region.lock);
+  note_life(region);
   region.shadow.release(policy);
   region.chunks.reset();
   region.id = (region.id + kMaxRegions) & ~kPageHasCells;  // whoever still has the old one notices
@@ -341,9 +374,11 @@ void SlimRaces::add(CellEntry earlier, const CellAccess& access, Address begin, 
 void SlimRaces::report(ThreadState& thread) const {
   if (count == 0) return;
   thread.range_number = (std::uint64_t{thread_number(thread)} << 40) | ++thread.ranges;
+  if (swept.count > 1 && swept.size > 1) thread.swept = swept;
   for (int index = 0; index < count; ++index) {
     report_race(thread, races[index].earlier, races[index].access, races[index].word);
   }
+  thread.swept = {};
 }
 
 void make_region(Address begin, std::size_t size) {
@@ -360,6 +395,7 @@ void make_region(Address begin, std::size_t size) {
     region->begin = first;
     region->end = last;
     region->has_cells = false;
+    region->element = 0;
     region->shadow = RunPartition<SlimPolicy, PageSource>(last - first);
     region->chunks.resize(static_cast<std::uint32_t>((last - first + kChunk - 1) / kChunk));
     region->pages.store((last - first) / kPage, std::memory_order_relaxed);
@@ -413,8 +449,9 @@ void commit(ThreadState& thread, RegionId id, const Footprint& footprint, const 
             StillHeld held) {
   Region& region = *regions[index_of(raw(id))];
   const Commit commit{thread, footprint, {short_epoch(thread.clock.epoch()), 0xff, access.kind, access.origin}, races};
+  races.swept = footprint;
   count(count_commits);
-  count(count_elements, footprint.count);
+  if (!access.is_range) count(count_elements, footprint.count);
   bool is_first = true;
   for (Address low = footprint.begin; low < footprint.end();) {
     Address high = footprint.end();
@@ -423,6 +460,12 @@ void commit(ThreadState& thread, RegionId id, const Footprint& footprint, const 
       SpinHolder hold(region.lock);
       if (region.id != raw(id)) return count_loss(Loss::kLateFootprint);
       if (held.is_held != nullptr && !held.is_held(held.context)) return;
+      if (access.kind == AccessKind::kFree && footprint.end() - footprint.begin == region.end - region.begin) {
+        note_life(region);
+      }
+      if (!access.is_range && (region.element == 0 || footprint.size < region.element)) {
+        region.element = footprint.size;
+      }
       if (region.has_cells) {
         // As far as the chunks are alike.
         std::uint32_t number = region.chunk_of(low);
@@ -474,21 +517,22 @@ void unlock_regions() {
 }
 
 SlimCounters slim_counters() {
-  SlimCounters result;
+  SpinHolder hold_all(regions_lock);
+  past_lock.lock();
+  SlimCounters result = past;
+  past_lock.unlock();
   result.regions = count_regions.load(std::memory_order_relaxed);
   result.region_bytes = count_region_bytes.load(std::memory_order_relaxed);
   result.commits = count_commits.load(std::memory_order_relaxed);
   result.elements = count_elements.load(std::memory_order_relaxed);
   result.chunks_given_up = count_given_up.load(std::memory_order_relaxed);
-  SpinHolder hold_all(regions_lock);
   for (std::uint32_t index = 1; index < region_count; ++index) {
     Region& region = *regions[index];
     SpinHolder hold(region.lock);
-    if (region.pages.load(std::memory_order_relaxed) == 0) continue;
+    if (region.shadow.parts() == 0) continue;
     result.live_bytes += region.pages.load(std::memory_order_relaxed) * kPage;
-    result.parts += region.shadow.parts();
     result.part_bytes += region.shadow.memory();
-    ++result.shapes[raw(region.shadow.shape())];
+    tally(region, result);
   }
   return result;
 }

@@ -65,6 +65,7 @@ void for_each_in_regions(Address begin, std::size_t size, void (*visit)(Address 
 struct SlimAccess {
   AccessKind kind = AccessKind::kRead;
   OriginId origin = OriginId::kUnknown;
+  bool is_range = false;  // of a function such as memcpy: says nothing of elements
 };
 
 // Races of a commit, to be reported when no lock is held any more.
@@ -77,6 +78,7 @@ struct SlimRaces {
   static constexpr int kLimit = 32;
   SlimRace races[kLimit];
   int count = 0;
+  Footprint swept;  // what was committed
 
   void add(CellEntry earlier, const CellAccess& access, Address begin, std::size_t size);
   void report(ThreadState& thread) const;
@@ -105,10 +107,12 @@ struct SlimCounters {
   std::uint64_t commits = 0;
   std::uint64_t elements = 0;  // accesses in them
   std::uint64_t chunks_given_up = 0;
-  // At the end:
   std::uint64_t live_bytes = 0;
-  std::uint64_t parts = 0;
   std::uint64_t part_bytes = 0;
+  // At the end of each region's life, or now. Elements are counted in the size of
+  // the smallest access; those of chunks with cells are parts of their own.
+  std::uint64_t parts = 0;
+  std::uint64_t part_elements = 0;
   std::uint64_t shapes[kPartitionShapeCount] = {};
 };
 [[nodiscard]] SlimCounters slim_counters();

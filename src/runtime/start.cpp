@@ -73,6 +73,7 @@ void start() {
   activate(*main);
   prepare_interceptors();
   forget_unloaded_modules([](std::uint64_t, std::uint64_t) {});  // none so far: notes what is there
+  for_each_data_segment([](Address begin, std::size_t size) { make_region(begin, size); });
   if (has_listener()) {
     send_hello();
     send_modules();

@@ -11,6 +11,7 @@
 
 #include "base/flat_map.h"
 #include "base/growable_array.h"
+#include "core/footprint.h"
 #include "core/ignore_state.h"
 #include "core/sync_clock.h"
 #include "model/event.h"
@@ -90,6 +91,7 @@ struct ThreadState {
   IgnoreState ignore;
   // Tells the accesses to ranges apart; 0 outside of one. See races.cpp.
   std::uint64_t range_number = 0;
+  Footprint swept;  // by the access that is being reported; count 0: by none
   std::uint64_t ranges = 0;
   OriginCacheEntry* origins = nullptr;  // kOriginCacheSize of them, made at the first use
 

@@ -48,6 +48,21 @@ std::string text_of(const packets::FindingParts& parts) {
   return news.race == nullptr ? "" : format_live_race(*news.race, 1, ColourMode::kPlain);
 }
 
+TEST(LiveTextTest, ALoopThroughAnArraySaysWhatItSwept) {
+  packets::FindingParts parts = heap_race();
+  parts.finding.memory.begin = parts.finding.address - 4000;
+  parts.finding.memory.size = 400'000;
+  parts.finding.swept_begin = parts.finding.address - 4000;
+  parts.finding.swept_step = 8;
+  parts.finding.swept_count = 50'000;
+  const std::string text = text_of(parts);
+  EXPECT_NE(text.find("4,000 bytes (element 1,000) into a heap block of 400,000 bytes"), std::string::npos) << text;
+  EXPECT_NE(
+      text.find("sweep  the later access is one of 50,000 from there in a row, 8 bytes apart, from 0x7f0000000060"),
+      std::string::npos)
+      << text;
+}
+
 TEST(LiveTextTest, RaceShowsMemoryThreadsAndLocks) {
   LiveReport report;
   begin_process(report, kProcess);
