@@ -266,7 +266,7 @@ class DetectorEngine final : public Detector {
   // The check as a deferring shadow calls it.
   auto checker() {
     return [this]<AccessKind kKind>(const ObservedAccess& now, Cell& cell, const auto& where) {
-      check<kKind>(now, cell, where);
+      this->template check<kKind>(now, cell, where);
     };
   }
 

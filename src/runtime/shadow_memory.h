@@ -43,6 +43,9 @@ inline constexpr Address kAddressEnd = Address{1} << 47;
   return reinterpret_cast<ShadowCell*>((((address & ~Address{7}) << 1) & ~kAddressEnd) ^ shadow_key);
 }
 
+// The same as ((address * 2) & kCellMask) ^ shadow_key, for ThreadLocal.
+inline constexpr Address kCellMask = (kAddressEnd - 1) & ~Address{sizeof(ShadowCell) - 1};
+
 enum class ShadowState : std::uint8_t { kReady, kNoRoom };
 
 // Chooses the key and reserves the cells. kNoRoom: nothing can be checked.

@@ -9,11 +9,13 @@
 #include "runtime/access_check.h"
 #include "runtime/footprints.h"
 #include "runtime/intercept/preparation.h"
+#include "runtime/shadow_memory.h"
 #include "runtime/start.h"
 
 namespace deadheat::runtime {
 
 Frame no_frames[1];
+NoCells no_cells;
 constinit thread_local ThreadLocal current __attribute__((tls_model("initial-exec")));
 
 namespace {
@@ -123,6 +125,8 @@ void publish_locks(ThreadState& thread, std::uint32_t changed_from) {
 
 void activate(ThreadState& thread) {
   current.state = &thread;
+  current.cell_mask = kCellMask;
+  current.cell_key = reinterpret_cast<const void*>(shadow_key);
   current.top = thread.saved_top;
   current.bottom = thread.frames + 1;
   publish_locks(thread, thread.held.size());

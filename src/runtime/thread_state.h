@@ -44,11 +44,25 @@ inline constexpr std::uint64_t kNoPath = 0x9e3779b97f4a7c15ULL;
 // The stack of a thread that is not registered: the lowest frame and no room.
 [[gnu::visibility("hidden")]] extern Frame no_frames[1];
 
+// The cells of a thread that is not registered, or has none: empty, and enough for
+// one access of 64 bytes.
+struct alignas(16) NoCells {
+  std::uint64_t entries[32] = {};
+};
+[[gnu::visibility("hidden")]] extern NoCells no_cells;
+
+// The first three members are known to the code that the compiler pass puts into
+// programs (pass/inline_check.cpp), by their offsets and the symbol's name.
 struct ThreadLocal {
   // Slot and clock where an entry of the shadow has them (core/cell_entry.h); 0
   // when every access must take the slow path (not registered, ignoring,
   // recording).
   std::uint64_t epoch_bits = 0;
+  // The cell of an address, for that code, is ((address * 2) & cell_mask) ^ cell_key:
+  // what cell_of() says once the thread is registered. Until then, and where
+  // there is no shadow at all, every address has the same empty cell.
+  std::uint64_t cell_mask = 0;
+  const void* cell_key = &no_cells;
   // Depth of RuntimeScope: greater than 0 means that intercepted functions were
   // called by ourselves and go straight to the real ones.
   std::uint32_t inside = 0;
@@ -66,7 +80,8 @@ struct ThreadLocal {
   std::uint32_t pending_signals = 0;
 };
 
-extern constinit thread_local ThreadLocal current __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern constinit thread_local ThreadLocal current __asm__("__deadheat_thread")
+    __attribute__((tls_model("initial-exec"), visibility("default")));
 
 // The runtime is set up; interceptors pass through before.
 extern std::atomic<bool> runtime_is_ready;
