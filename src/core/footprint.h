@@ -34,27 +34,41 @@ struct Footprint {
 // extension algebra. To match the next address and move it on is the hottest step
 // of array programs, one comparison and one store. A signal handler, or another
 // thread, that looks in between sees a footprint without the latest access.
+//
+// Loops come again: a turn that starts inside what the footprint has is followed
+// like the first one, and may grow it further. Turns of a few accesses are no
+// loop but a search; then it is better to begin anew.
 class GrowingFootprint {
  public:
   [[nodiscard]] constexpr bool is_empty() const { return size_ == 0; }
 
   constexpr void start(Address address, std::uint32_t size) {
     first_ = address;
-    step_ = static_cast<std::int64_t>(size);  // the likeliest; the second access settles it
-    next_ = address + size;
+    furthest_ = address;
+    turn_ = address;
+    step_ = size;  // the likeliest; the second access settles it
+    expected_ = address + size;
     size_ = size;
   }
 
+  // The address is the one that comes next. Then it can be taken by advance().
+  [[nodiscard, gnu::always_inline]] constexpr bool expects(Address address) const { return address == expected_; }
+  [[gnu::always_inline]] constexpr void advance() { expected_ += static_cast<std::uint64_t>(step_); }
+  // The address was taken last; there is nothing to do.
+  [[nodiscard, gnu::always_inline]] constexpr bool repeats(Address address) const { return address == last(); }
+
   // The address continues the footprint, or is in it already.
-  [[nodiscard, gnu::always_inline]] constexpr bool extends(Address address) {
-    if (address != next_) return extends_otherwise(address);
-    next_ = address + static_cast<std::uint64_t>(step_);
-    return true;
+  [[nodiscard]] constexpr bool extends(Address address) {
+    if (expects(address)) {
+      advance();
+      return true;
+    }
+    if (repeats(address)) return true;
+    return has_one() ? turns_to(address) : starts_again(address);
   }
 
   [[nodiscard]] constexpr Footprint get() const {
-    const auto distance = static_cast<std::int64_t>(next_ - first_);
-    const auto count = static_cast<std::uint64_t>(std::max<std::int64_t>(1, distance / step_));
+    const std::uint64_t count = std::max(steps_to(furthest_), steps_to(last())) + 1;
     const auto step = static_cast<std::uint64_t>(step_ > 0 ? step_ : -step_);
     return {step_ > 0 ? first_ : first_ - (count - 1) * step, step, count, size_};
   }
@@ -62,28 +76,44 @@ class GrowingFootprint {
   constexpr void clear() { size_ = 0; }
 
  private:
-  // The same again, or the second one, which says which way it goes.
-  constexpr bool extends_otherwise(Address address) {
-    const Address last = next_ - static_cast<std::uint64_t>(step_);
-    if (address == last) return true;
-    if (last != first_) return contains(address);
-    const std::uint64_t distance = address > last ? address - last : last - address;
+  [[nodiscard]] constexpr Address last() const { return expected_ - static_cast<std::uint64_t>(step_); }
+  [[nodiscard]] constexpr bool has_one() const { return furthest_ == first_ && last() == first_; }
+  // From the first element on.
+  [[nodiscard]] constexpr std::uint64_t steps_to(Address address) const {
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(address - first_) / step_);
+  }
+
+  // The second access says which way it goes.
+  constexpr bool turns_to(Address address) {
+    const std::uint64_t distance = address > first_ ? address - first_ : first_ - address;
     // Elements that overlap are no pattern, and distant ones are no array's.
     if (distance < size_ || distance > kMaxStep) return false;
-    step_ = static_cast<std::int64_t>(address - last);
-    next_ = address + static_cast<std::uint64_t>(step_);
+    step_ = static_cast<std::int64_t>(address - first_);
+    expected_ = address + static_cast<std::uint64_t>(step_);
     return true;
   }
-  [[nodiscard]] constexpr bool contains(Address address) const {
-    const Footprint all = get();
-    return address >= all.begin && address < all.end() && (address - all.begin) % all.step == 0;
+
+  // A new turn: from an element, or from the one behind the last.
+  constexpr bool starts_again(Address address) {
+    const auto length = static_cast<std::int64_t>(expected_ - turn_);
+    if (step_ > 0 ? length < kShortestTurn * step_ : length > kShortestTurn * step_) return false;
+    if (steps_to(last()) > steps_to(furthest_)) furthest_ = last();
+    const std::int64_t distance = static_cast<std::int64_t>(address - first_);
+    const bool is_ahead = step_ > 0 ? distance >= 0 : distance <= 0;
+    if (!is_ahead || distance % step_ != 0 || steps_to(address) > steps_to(furthest_) + 1) return false;
+    turn_ = address;
+    expected_ = address + static_cast<std::uint64_t>(step_);
+    return true;
   }
 
   static constexpr std::uint64_t kMaxStep = 1 << 20;
+  static constexpr std::int64_t kShortestTurn = 3;
 
-  Address next_ = 0;
+  Address expected_ = 0;
   std::int64_t step_ = 0;
   Address first_ = 0;
+  Address furthest_ = 0;  // that an earlier turn reached
+  Address turn_ = 0;      // where the present one began
   std::uint32_t size_ = 0;
 };
 

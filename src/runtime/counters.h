@@ -28,7 +28,7 @@ inline constexpr const char* kLossNames[] = {
     "stacks cut short in reports",
     "findings that could not be sent",
     "calls not in stacks: deeper than 131072",
-    "accesses to large blocks that ended long before they were checked",
+    "accesses to large blocks, checked after they ended",
 };
 
 extern std::atomic<std::uint64_t> losses[static_cast<int>(Loss::kCount)];

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/footprints.h"
 
-#include <bit>
 #include <new>
 
 namespace deadheat::runtime {
 namespace {
 
-std::uint64_t bit_of(std::uint32_t number) { return std::uint64_t{1} << number; }
-
-void commit_slot(ThreadState& self, std::uint32_t number) {
-  FootprintSlot& slot = self.footprints[number];
+void commit_slot(ThreadState& self, FootprintSlot& slot) {
+  if (slot.region == RegionId::kNone) return;
   SlimRaces races;
   commit(self, slot.region, slot.growing.get(), {slot.kind, slot.origin}, races);
   races.report(self);
   slot.version.fetch_add(1, std::memory_order_acq_rel);
+  slot.key = 0;
   slot.region = RegionId::kNone;
-  self.pending &= ~bit_of(number);
   slot.version.fetch_add(1, std::memory_order_release);
 }
 
@@ -45,41 +42,59 @@ bool look_at(const FootprintSlot& slot, Seen& seen) {
   return true;
 }
 
+bool make_slots(ThreadState& self) {
+  void* memory = PageSource::try_allocate(sizeof(Footprints));
+  if (memory == nullptr) return false;
+  self.footprints = new (memory) Footprints;
+  current.footprints = self.footprints;
+  return true;
+}
+
 }  // namespace
 
-void begin_footprint(ThreadState& self, RegionId region, Address address, std::uint32_t size,
-                     const SlimAccess& access) {
-  if (self.footprints == nullptr) {
-    void* memory = PageSource::try_allocate(kFootprintSlots * sizeof(FootprintSlot));
-    if (memory == nullptr) {
-      SlimRaces races;
-      commit(self, region, {address, size, 1, size}, access, races);
-      return races.report(self);
-    }
-    auto* slots = static_cast<FootprintSlot*>(memory);
-    for (std::uint32_t index = 0; index < kFootprintSlots; ++index) new (slots + index) FootprintSlot;
-    self.footprints = slots;
+Footprints no_footprints;
+
+void add_to_footprint(const RegionAccess& access) {
+  const RuntimeScope scope;
+  ThreadState& self = *current.state;
+  if (self.footprints == nullptr && !make_slots(self)) {
+    SlimRaces races;
+    commit(self, access.region, {access.address, access.size, 1, access.size}, access.access, races);
+    return races.report(self);
   }
-  const std::uint32_t number = raw(access.origin) % kFootprintSlots;
-  if ((self.pending & bit_of(number)) != 0) commit_slot(self, number);
-  FootprintSlot& slot = self.footprints[number];
+  Footprints& all = *self.footprints;
+  const std::uint32_t number = slot_of(access.key);
+  FootprintSlot& slot = all.slots[number];
+  if (slot.key == access.key && slot.region == access.region && slot.growing.extends(access.address)) return;
+  commit_slot(self, slot);
+  const RegionBounds bounds = bounds_of(access.region);
   slot.version.fetch_add(1, std::memory_order_acq_rel);
-  slot.origin = access.origin;
-  slot.region = region;
-  slot.kind = access.kind;
-  slot.growing.start(address, size);
-  self.pending |= bit_of(number);
+  slot.key = access.key;
+  slot.low = bounds.begin;
+  slot.span = bounds.end - bounds.begin - access.size;
+  slot.origin = access.access.origin;
+  slot.region = access.region;
+  slot.kind = access.access.kind;
+  slot.growing.start(access.address, access.size);
+  if (!slot.is_used) all.used[all.used_count++] = static_cast<std::uint8_t>(number);
+  slot.is_used = true;
   slot.version.fetch_add(1, std::memory_order_release);
 }
 
 void commit_footprints(ThreadState& self) {
   const RuntimeScope scope;
-  while (self.pending != 0) commit_slot(self, static_cast<std::uint32_t>(std::countr_zero(self.pending)));
+  Footprints& all = *self.footprints;
+  while (all.used_count != 0) {
+    FootprintSlot& slot = all.slots[all.used[all.used_count - 1]];
+    commit_slot(self, slot);
+    slot.is_used = false;
+    --all.used_count;
+  }
 }
 
 void release_footprints(ThreadState& thread) {
   if (thread.footprints == nullptr) return;
-  PageSource::release(thread.footprints, kFootprintSlots * sizeof(FootprintSlot));
+  PageSource::release(thread.footprints, sizeof(Footprints));
   thread.footprints = nullptr;
 }
 
@@ -96,7 +111,7 @@ void commit_footprints_of_others(ThreadState& self) {
   for (ThreadState* thread : others) {
     for (std::uint32_t number = 0; number < kFootprintSlots; ++number) {
       Seen seen;
-      if (!look_at(thread->footprints[number], seen)) continue;
+      if (!look_at(thread->footprints->slots[number], seen)) continue;
       SlimRaces races;
       commit(*thread, seen.region, seen.footprint, seen.access, races,
              {[](void* context) { return static_cast<Seen*>(context)->is_held(); }, &seen});

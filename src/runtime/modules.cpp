@@ -101,20 +101,6 @@ void forget_unloaded_modules(void (*visit)(std::uint64_t begin, std::uint64_t en
   PageSource::release(buffer, kModulesPacket);
 }
 
-void for_each_data_segment(void (*visit)(std::uint64_t begin, std::size_t size)) {
-  dl_iterate_phdr(
-      [](dl_phdr_info* module, std::size_t, void* context) {
-        for (int index = 0; index < module->dlpi_phnum; ++index) {
-          const ElfW(Phdr)& segment = module->dlpi_phdr[index];
-          if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) == 0) continue;
-          reinterpret_cast<void (*)(std::uint64_t, std::size_t)>(context)(module->dlpi_addr + segment.p_vaddr,
-                                                                          segment.p_memsz);
-        }
-        return 0;
-      },
-      reinterpret_cast<void*>(visit));
-}
-
 void send_modules() {
   char* buffer = static_cast<char*>(PageSource::try_allocate(kModulesPacket));
   if (buffer == nullptr) return;

@@ -10,9 +10,6 @@ namespace deadheat::runtime {
 // Sends the list of modules as they are now.
 void send_modules();
 
-// Calls visit for the variables of each loaded module.
-void for_each_data_segment(void (*visit)(std::uint64_t begin, std::size_t size));
-
 // Compares the modules that are mapped now with those at the last call and calls
 // visit(begin, end) for each that is gone.
 void forget_unloaded_modules(void (*visit)(Address begin, Address end));

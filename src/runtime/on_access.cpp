@@ -337,17 +337,13 @@ template <std::size_t kSize>
   return code_and_shape(code, kShape);
 }
 
-// An access to compressed shadow.
-template <AccessKind kKind, std::size_t kSize>
-[[gnu::noinline]] void add_to_region(Address address, OriginId origin, RegionId region) {
-  add_to_footprint<kKind, kSize>(region, address, origin);
-}
-
-// The same for one that may cross its end.
+// An access to compressed shadow, which may cross its beginning or its end.
 template <AccessKind kKind, std::size_t kSize>
 [[gnu::noinline]] void check_in_region(Address address, Address code, OriginId origin, RegionId region) {
-  if (region_at(address + kSize - 1) != region) return check_access(kKind, address, kSize, code, 0);
-  add_to_footprint<kKind, kSize>(region, address, origin);
+  if (region_at(address) != region || region_at(address + kSize - 1) != region) {
+    return check_access(kKind, address, kSize, code, 0);
+  }
+  add_to_footprint({cache_key(code_of_access<kSize>(code)), region, address, kSize, {kKind, origin}});
 }
 
 // The region that an access which may cross words touches first. Where regions are,
@@ -422,7 +418,9 @@ template <AccessKind kKind>
 template <AccessKind kKind, std::size_t kSize>
 void check_first(Address address, Address code) {
   static_assert(kSize <= 8);
-  const OriginId origin = cached_origin(code_of_access<kSize>(code));
+  const std::uint64_t key = cache_key(code_of_access<kSize>(code));
+  if (continues_footprint(key, address)) return;
+  const OriginId origin = cached_under(key);
   const bool is_aligned = kSize == 1 || (address & (kSize - 1)) == 0;
   if (origin == OriginId::kUnknown || !is_aligned) [[unlikely]]
     return find_origin_first<kKind, kSize>(address, code);
@@ -431,7 +429,7 @@ void check_first(Address address, Address code) {
   ShadowCell& cell = *cell_of(address);
   if (cell.entries[0].load(std::memory_order_relaxed) == 0) {
     const RegionId region = region_at(address);
-    if (region != RegionId::kNone) return add_to_region<kKind, kSize>(address, origin, region);
+    if (region != RegionId::kNone) return check_in_region<kKind, kSize>(address, code, origin, region);
   }
   const Settled settled = settle_in_loop<kKind>(cell, own);
   if (settled == Settled::kYes) [[likely]]
@@ -443,7 +441,9 @@ void check_first(Address address, Address code) {
 
 template <AccessKind kKind, std::size_t kSize>
 void check_across(Address address, Address code) {
-  const OriginId origin = cached_origin(code_of_access<kSize>(code));
+  const std::uint64_t key = cache_key(code_of_access<kSize>(code));
+  if (continues_footprint(key, address)) return;
+  const OriginId origin = cached_under(key);
   if (origin == OriginId::kUnknown) [[unlikely]]
     return find_origin_first<kKind, kSize>(address, code);
   if (const RegionId region = region_touched<kSize>(address); region != RegionId::kNone) [[unlikely]]

@@ -106,6 +106,7 @@ void on_thread_finished() {
   }
   current.epoch_bits = 0;
   current.origins = no_origins;
+  current.footprints = &no_footprints;
   current.top = current.bottom = current.limit = no_frames + 1;
   current.state = nullptr;
   SpinHolder hold(registry().lock);

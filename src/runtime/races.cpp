@@ -101,7 +101,17 @@ void add_benign_range(Address begin, std::uint64_t size) {
   benign->push_back(BenignRange{begin, begin + size});
 }
 
-bool is_benign(Address address) { return (benign_bytes(address & ~Address{7}) & (1U << (address & 7))) != 0; }
+Address first_not_benign(Address begin, Address end) {
+  if (benign->empty()) return begin;
+  SpinHolder hold(lock);
+  for (std::uint32_t index = 0; index < benign->size() && begin < end; ++index) {
+    const BenignRange& range = (*benign)[index];
+    if (begin < range.begin || begin >= range.end) continue;
+    begin = range.end;
+    index = ~0U;  // from the start: they are in no order
+  }
+  return begin < end ? begin : end;
+}
 
 void forget_benign_ranges(Address begin, std::uint64_t size) {
   if (benign->empty()) return;

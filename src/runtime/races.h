@@ -19,7 +19,8 @@ namespace deadheat::runtime {
 [[gnu::noinline]] void report_race(ThreadState& self, CellEntry earlier, const CellAccess& access, Address word);
 
 void add_benign_range(Address begin, std::uint64_t size);
-[[nodiscard]] bool is_benign(Address address);
+// The first byte of [begin, end) that it does want to hear of; end: none.
+[[nodiscard]] Address first_not_benign(Address begin, Address end);
 void forget_benign_ranges(Address begin, std::uint64_t size);
 
 // Findings sent so far, by this process.

@@ -204,6 +204,7 @@ void for_each_used_part(Address begin, std::size_t size, void (*visit)(Address f
 
 void clear_shadow(Address begin, std::size_t size) {
   if (size == 0 || !has_shadow(begin, size)) return;
+  ++current.forgotten;
   forget_in_regions(begin, size);
   if (size <= kSmall) return clear_cells(cell_of(begin), cell_of(begin + size - 1) + 1);
   if (size >= kLarge) return give_back_shadow(begin, size);
@@ -215,6 +216,7 @@ void clear_shadow(Address begin, std::size_t size) {
 
 void give_back_shadow(Address begin, std::size_t size) {
   if (size == 0 || !has_shadow(begin, size)) return;
+  ++current.forgotten;
   forget_in_regions(begin, size);
   ShadowCell* first = cell_of(begin);
   ShadowCell* end = cell_of(begin + size - 1) + 1;
@@ -304,6 +306,7 @@ std::size_t shadow_resident() {
 }
 
 void drop_all_shadow() {
+  ++current.forgotten;
   forget_all_regions();
   const std::uint32_t key = static_cast<std::uint32_t>(shadow_key >> kUnitShift);
   for (std::uint32_t unit = 0; unit < kUnits; ++unit) {

@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::size_t kPage = std::size_t{1} << kSlimPageShift;
 constexpr std::size_t kChunk = 16 * kPage;
+// A commit moves the parts behind it, and locks the region: large blocks are several.
+constexpr std::size_t kLargest = 256 * kPage;
 constexpr int kIndexBits = 20;
 constexpr std::uint32_t kMaxRegions = 1U << kIndexBits;
 constexpr std::uint32_t kKeptAfterEnd = 1024;
@@ -26,7 +28,9 @@ constexpr std::uint32_t kKeptAfterEnd = 1024;
 constexpr int kWorthwhile = 12;
 constexpr int kMostCredit = 256;
 // More parts than one per so many bytes: the cells are cheaper.
-constexpr std::size_t kBytesPerPart = 256;
+constexpr std::size_t kBytesPerPart = 1024;
+// As many parts are moved in the time that an element takes.
+constexpr std::uint32_t kPartsMovedAtOnce = 32;
 constexpr std::uint32_t kPartsAtLeast = 64;
 // Beyond this, the regions are asked instead of the pages.
 constexpr std::size_t kManyPages = 64 << 20;
@@ -158,6 +162,26 @@ Region* take_region() {
   return region;
 }
 
+// Whole pages that belong to no region. False when there is no room. regions_lock held.
+bool begin_region(Address begin, Address end) {
+  Region* region = take_region();
+  if (region == nullptr) return false;
+  {
+    SpinHolder hold(region->lock);
+    region->begin = begin;
+    region->end = end;
+    region->has_cells = false;
+    region->element = 0;
+    region->shadow = RunPartition<SlimPolicy, PageSource>(end - begin);
+    region->chunks.resize(static_cast<std::uint32_t>((end - begin + kChunk - 1) / kChunk));
+    region->pages.store((end - begin) / kPage, std::memory_order_relaxed);
+  }
+  for (Address page = begin; page < end; page += kPage) page_entry(page).store(region->id, std::memory_order_release);
+  count(count_regions);
+  count(count_region_bytes, end - begin);
+  return true;
+}
+
 // Calls visit(region, begin, end) for the stretches of the range that belong to
 // regions, with the region's lock held.
 template <class Visit>
@@ -254,10 +278,14 @@ void give_up_chunk(ThreadState& self, Region& region, std::uint32_t number) {
 // than a further one: who sweeps the same memory again and again without
 // synchronisation is better off with cells.
 void settle_accounts(ThreadState& self, Region& region, const Footprint& footprint, std::uint32_t chunk_number,
-                     bool was_new) {
+                     bool was_new, std::uint32_t parts_before) {
   Chunk& chunk = region.chunks[chunk_number];
-  const int elements = static_cast<int>(footprint.count < 4 * kWorthwhile ? footprint.count : 4 * kWorthwhile);
-  const int credit = chunk.credit + (was_new ? elements - kWorthwhile : -elements);
+  const auto elements = static_cast<std::int64_t>(footprint.count);
+  const bool has_moved = region.shadow.parts() != parts_before;
+  const std::int64_t cost = kWorthwhile + (has_moved ? parts_before / kPartsMovedAtOnce : 0);
+  const std::int64_t credit = chunk.credit + (was_new                      ? elements - cost
+                                              : elements < 4 * kWorthwhile ? -elements
+                                                                           : -4 * kWorthwhile);
   chunk.credit = static_cast<std::int16_t>(credit > kMostCredit ? kMostCredit : credit);
   if (credit < -kMostCredit) return give_up_chunk(self, region, chunk_number);
   const std::size_t limit = kPartsAtLeast + (region.end - region.begin) / kBytesPerPart;
@@ -286,9 +314,10 @@ bool commit_piece(const Commit& commit, Region& region, Footprint piece) {
         SlimPolicy::apply(cell, commit.access, view, caught);
         if (caught.count == 0) return;
         bytes.for_each_interval([&](std::uint64_t first, std::uint64_t last) {
-          const Address begin = region.begin + first;
-          if (is_benign(begin)) return true;
-          const std::uint64_t size = commit.footprint.size < last - first ? commit.footprint.size : last - first;
+          const Address begin = first_not_benign(region.begin + first, region.begin + last);
+          const std::uint64_t left = region.begin + last - begin;
+          if (left == 0) return true;
+          const std::uint64_t size = commit.footprint.size < left ? commit.footprint.size : left;
           for (int index = 0; index < caught.count; ++index) {
             commit.races.add(caught.entries[index], commit.access, begin, size);
           }
@@ -388,21 +417,14 @@ void make_region(Address begin, std::size_t size) {
   if (last <= first || last - first < kSmallestRegion) return;
   SpinHolder hold_all(regions_lock);
   detach(first, last);
-  Region* region = take_region();
-  if (region == nullptr) return;
-  {
-    SpinHolder hold(region->lock);
-    region->begin = first;
-    region->end = last;
-    region->has_cells = false;
-    region->element = 0;
-    region->shadow = RunPartition<SlimPolicy, PageSource>(last - first);
-    region->chunks.resize(static_cast<std::uint32_t>((last - first + kChunk - 1) / kChunk));
-    region->pages.store((last - first) / kPage, std::memory_order_relaxed);
+  for (Address low = first; low < last; low += kLargest) {
+    if (!begin_region(low, last - low < kLargest ? last : low + kLargest)) return;
   }
-  for (Address page = first; page < last; page += kPage) page_entry(page).store(region->id, std::memory_order_release);
-  count(count_regions);
-  count(count_region_bytes, last - first);
+}
+
+RegionBounds bounds_of(RegionId id) {
+  const Region& region = *regions[index_of(raw(id))];
+  return {region.begin, region.end};
 }
 
 void forget_in_regions(Address begin, std::size_t size) {
@@ -476,10 +498,11 @@ void commit(ThreadState& thread, RegionId id, const Footprint& footprint, const 
       }
       if (!has_cells) {
         bool was_new = false;
+        const std::uint32_t parts_before = region.shadow.parts();
         for_each_piece(footprint, low, high,
                        [&](const Footprint& piece) { was_new = commit_piece(commit, region, piece) || was_new; });
         if (is_first && access.kind != AccessKind::kFree) {
-          settle_accounts(thread, region, footprint, region.chunk_of(low), was_new);
+          settle_accounts(thread, region, footprint, region.chunk_of(low), was_new, parts_before);
         }
       }
     }

@@ -62,6 +62,13 @@ void forget_all_regions();
 void for_each_in_regions(Address begin, std::size_t size, void (*visit)(Address first, Address last, void* context),
                          void* context);
 
+struct RegionBounds {
+  Address begin = 0;
+  Address end = 0;
+};
+// Of a region that the thread has just found at an address of its own.
+[[nodiscard]] RegionBounds bounds_of(RegionId region);
+
 struct SlimAccess {
   AccessKind kind = AccessKind::kRead;
   OriginId origin = OriginId::kUnknown;

@@ -7,6 +7,7 @@
 #include "runtime/footprints.h"
 #include "runtime/hand_off.h"
 #include "runtime/intercept/preparation.h"
+#include "runtime/large_globals.h"
 #include "runtime/modules.h"
 #include "runtime/options.h"
 #include "runtime/origins.h"
@@ -73,7 +74,7 @@ void start() {
   activate(*main);
   prepare_interceptors();
   forget_unloaded_modules([](std::uint64_t, std::uint64_t) {});  // none so far: notes what is there
-  for_each_data_segment([](Address begin, std::size_t size) { make_region(begin, size); });
+  if (options().slim) for_each_large_global(kSmallestRegion, make_region);
   if (has_listener()) {
     send_hello();
     send_modules();

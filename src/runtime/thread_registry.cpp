@@ -111,6 +111,7 @@ void publish_epoch(ThreadState& thread) {
   const bool is_slow = takes_slow_path(thread);
   current.epoch_bits = is_slow ? 0 : bits;
   current.origins = is_slow || thread.origins == nullptr ? no_origins : thread.origins;
+  current.footprints = is_slow || thread.footprints == nullptr ? &no_footprints : thread.footprints;
 }
 
 void publish_locks(ThreadState& thread, std::uint32_t changed_from) {

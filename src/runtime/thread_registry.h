@@ -60,7 +60,7 @@ struct LoadSeen {
   friend bool operator==(const LoadSeen&, const LoadSeen&) = default;
 };
 
-struct FootprintSlot;
+struct Footprints;
 
 struct ThreadState {
   ThreadState(ThreadId id, ThreadSlot slot, const RuntimeClock& inherited) : clock(id, slot, inherited) {}
@@ -84,10 +84,7 @@ struct ThreadState {
   GrowableArray<HeldLockState, PageSource> held;
   std::uint32_t owner_before = 0;  // of the lock released last
   LoadSeen last_load;
-  // Accesses to regions that are not committed yet (footprints.h), and which of the
-  // slots have some.
-  FootprintSlot* footprints = nullptr;
-  std::uint64_t pending = 0;
+  Footprints* footprints = nullptr;  // accesses to regions that are not committed yet
   IgnoreState ignore;
   // Tells the accesses to ranges apart; 0 outside of one. See races.cpp.
   std::uint64_t range_number = 0;

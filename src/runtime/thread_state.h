@@ -23,6 +23,8 @@ using RuntimeThreadClock = BasicThreadClock<PageSource>;
 struct ThreadState;
 struct OriginCacheEntry;
 [[gnu::visibility("hidden")]] extern OriginCacheEntry no_origins[];
+struct Footprints;
+[[gnu::visibility("hidden")]] extern Footprints no_footprints;
 
 // One open call. `path` is a hash of the calls up to here, `context` their number,
 // 0 as long as nobody asked for it.
@@ -76,6 +78,11 @@ struct ThreadLocal {
   // access must take the slow path), and the path of the locks it holds.
   OriginCacheEntry* origins = no_origins;
   std::uint64_t locks = kNoPath;
+  // What it has in hand of compressed shadow (footprints.h); likewise.
+  Footprints* footprints = &no_footprints;
+  // How often the thread has forgotten the history of memory, for what remembers that
+  // a range is settled (abi_pass.cpp).
+  std::uint64_t forgotten = 0;
   // Signals that arrived while `inside` was not 0 wait here; see intercept/signals.cpp.
   std::uint32_t pending_signals = 0;
 };

@@ -78,14 +78,15 @@ TEST_F(GrowingFootprintTest, TheSameAddressAgainChangesNothing) {
   EXPECT_EQ(get(), (Footprint{1000, 16, 3, 8}));
 }
 
-TEST_F(GrowingFootprintTest, AnAddressThatIsInItChangesNothing) {
+TEST_F(GrowingFootprintTest, AnotherTurnThroughItChangesNothing) {
   for (const bool is_up : {true, false}) {
-    if (is_up) {
-      grow(1000, 1016, 1032, 1048);
-    } else {
-      grow(1048, 1032, 1016, 1000);
+    for (int turn = 0; turn < 3; ++turn) {
+      if (is_up) {
+        grow(1000, 1016, 1032, 1048);
+      } else {
+        grow(1048, 1032, 1016, 1000);
+      }
     }
-    for (const Address address : {1000, 1016, 1032, 1048}) EXPECT_TRUE(growing.extends(address)) << address;
     EXPECT_EQ(get(), (Footprint{1000, 16, 4, 8}));
     EXPECT_FALSE(growing.extends(1008)) << "between two elements";
     EXPECT_FALSE(growing.extends(1001)) << "inside an element";
@@ -115,6 +116,23 @@ TEST_F(GrowingFootprintTest, DistantElementsAreNoPattern) {
   EXPECT_FALSE(growing.extends(kFirst + (Address{1} << 63)));
   EXPECT_FALSE(growing.extends(0));
   EXPECT_TRUE(growing.extends(kFirst + (Address{1} << 20)));
+}
+
+TEST_F(GrowingFootprintTest, ALaterTurnMayGoFurther) {
+  grow(1000, 1008, 1016, 1024);
+  for (Address address = 1000; address <= 1048; address += 8) EXPECT_TRUE(growing.extends(address));
+  EXPECT_EQ(get(), (Footprint{1000, 8, 7, 8}));
+  for (Address address = 1008; address <= 1024; address += 8) EXPECT_TRUE(growing.extends(address));
+  EXPECT_EQ(get(), (Footprint{1000, 8, 7, 8})) << "a shorter turn keeps what there was";
+  EXPECT_TRUE(growing.extends(1056)) << "behind the end that an earlier turn reached";
+  EXPECT_EQ(get(), (Footprint{1000, 8, 8, 8}));
+}
+
+TEST_F(GrowingFootprintTest, JumpsInsideItAreNoTurns) {
+  grow(1000, 1008, 1016, 1024, 1032, 1040);
+  EXPECT_TRUE(growing.extends(1016)) << "the loop comes again";
+  EXPECT_FALSE(growing.extends(1000));
+  EXPECT_EQ(get(), (Footprint{1000, 8, 6, 8}));
 }
 
 // The paper also extends at the end where a footprint began; here that is a new one.

@@ -161,7 +161,7 @@ extern "C" __attribute__((naked, visibility("default"))) pid_t replaced_vfork() 
       .globl __vfork
       .set __vfork, vfork
       popq %%rdi
-      movq _ZN8deadheat7runtime7currentE@gottpoff(%%rip), %%rdx
+      movq __deadheat_thread@gottpoff(%%rip), %%rdx
       movq %%fs:%c0(%%rdx), %%rsi
       movl %1, %%eax
       syscall
