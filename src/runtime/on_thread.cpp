@@ -163,9 +163,11 @@ void on_fork_before() {
   lock_races();
   registry().lock.lock();
   lock_regions();
+  lock_benign_ranges();
 }
 
 void on_fork_parent() {
+  unlock_benign_ranges();
   unlock_regions();
   registry().lock.unlock();
   unlock_races();
@@ -176,6 +178,7 @@ void on_fork_parent() {
 }
 
 void on_fork_child() {
+  unlock_benign_ranges();
   unlock_regions();
   registry().keep_only(current.state);
   registry().lock.unlock();

@@ -27,7 +27,8 @@ struct BenignRange {
   Address end = 0;
 };
 
-SpinLock lock;  // of all below
+SpinLock lock;         // of all below but the benign ranges
+SpinLock benign_lock;  // of those; a leaf
 constinit Immortal<FlatMap<KnownRace, PageSource>> races;
 constinit Immortal<GrowableArray<BenignRange, PageSource>> benign;
 std::uint64_t findings = 0;
@@ -45,7 +46,7 @@ std::uint64_t key_of(const OriginDetails& earlier, AccessKind earlier_kind, cons
 ByteMask benign_bytes(Address word) {
   ByteMask mask = 0;
   if (benign->empty()) return mask;
-  SpinHolder hold(lock);
+  SpinHolder hold(benign_lock);
   for (const BenignRange& range : *benign) {
     for (std::uint32_t byte = 0; byte < 8; ++byte) {
       if (word + byte >= range.begin && word + byte < range.end) mask = static_cast<ByteMask>(mask | (1U << byte));
@@ -97,13 +98,13 @@ void report_race(ThreadState& self, CellEntry earlier, const CellAccess& access,
 }
 
 void add_benign_range(Address begin, std::uint64_t size) {
-  SpinHolder hold(lock);
+  SpinHolder hold(benign_lock);
   benign->push_back(BenignRange{begin, begin + size});
 }
 
 Address first_not_benign(Address begin, Address end) {
   if (benign->empty()) return begin;
-  SpinHolder hold(lock);
+  SpinHolder hold(benign_lock);
   for (std::uint32_t index = 0; index < benign->size() && begin < end; ++index) {
     const BenignRange& range = (*benign)[index];
     if (begin < range.begin || begin >= range.end) continue;
@@ -115,7 +116,7 @@ Address first_not_benign(Address begin, Address end) {
 
 void forget_benign_ranges(Address begin, std::uint64_t size) {
   if (benign->empty()) return;
-  SpinHolder hold(lock);
+  SpinHolder hold(benign_lock);
   for (std::uint32_t index = benign->size(); index-- > 0;) {
     const BenignRange& range = (*benign)[index];
     if (range.begin >= begin && range.end <= begin + size) benign->erase(index);
@@ -131,5 +132,7 @@ void for_each_finding(void (*visit)(std::uint64_t finding, std::uint64_t occurre
 
 void lock_races() { lock.lock(); }
 void unlock_races() { lock.unlock(); }
+void lock_benign_ranges() { benign_lock.lock(); }
+void unlock_benign_ranges() { benign_lock.unlock(); }
 
 }  // namespace deadheat::runtime

@@ -32,5 +32,7 @@ void for_each_finding(void (*visit)(std::uint64_t finding, std::uint64_t occurre
 // fork: the lock of the table of findings.
 void lock_races();
 void unlock_races();
+void lock_benign_ranges();
+void unlock_benign_ranges();
 
 }  // namespace deadheat::runtime
