@@ -67,7 +67,7 @@ void add_to_footprint(const RegionAccess& access) {
   FootprintSlot& slot = all.slots[number];
   if (slot.key == access.key && slot.region == access.region && slot.growing.extends(access.address)) return;
   commit_slot(self, slot);
-  const RegionBounds bounds = bounds_of(access.region);
+  const RegionBounds bounds = bounds_of(access.region, access.address);
   slot.version.fetch_add(1, std::memory_order_acq_rel);
   slot.key = access.key;
   slot.low = bounds.begin;

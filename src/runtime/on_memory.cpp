@@ -24,6 +24,8 @@ namespace {
 bool is_off() { return detection_is_off.load(std::memory_order_relaxed); }
 
 void forget(ThreadState& self, Address begin, std::size_t size, Address code) {
+  // What the thread has in hand may be of older blocks in the same pages.
+  if (size >= kSmallestRegion) settle_footprints(self);
   const RecordedStep step(self, events::on_range(EventKind::kAlloc, self.clock.id(), begin, size), code);
   make_region(begin, size);
   clear_shadow(begin, size);

@@ -422,9 +422,16 @@ void make_region(Address begin, std::size_t size) {
   }
 }
 
-RegionBounds bounds_of(RegionId id) {
+RegionBounds bounds_of(RegionId id, Address address) {
   const Region& region = *regions[index_of(raw(id))];
-  return {region.begin, region.end};
+  RegionBounds bounds{region.begin, region.end};
+  if (region.pages.load(std::memory_order_relaxed) * kPage == bounds.end - bounds.begin) return bounds;
+  const auto is_there = [&](Address page) { return page_entry(page).load(std::memory_order_relaxed) == raw(id); };
+  Address low = page_down(address);
+  Address high = low + kPage;
+  while (low > bounds.begin && is_there(low - kPage)) low -= kPage;
+  while (high < bounds.end && is_there(high)) high += kPage;
+  return {low, high};
 }
 
 void forget_in_regions(Address begin, std::size_t size) {

@@ -66,8 +66,9 @@ struct RegionBounds {
   Address begin = 0;
   Address end = 0;
 };
-// Of a region that the thread has just found at an address of its own.
-[[nodiscard]] RegionBounds bounds_of(RegionId region);
+// The pages of a region around an address, where the thread has just found it. Other
+// blocks may have got the rest.
+[[nodiscard]] RegionBounds bounds_of(RegionId region, Address address);
 
 struct SlimAccess {
   AccessKind kind = AccessKind::kRead;

@@ -76,6 +76,14 @@ bool is_pair_of(const ExpectedRace& race, const FoundRace& found) {
 
 }  // namespace
 
+std::vector<std::string> losses_in_json(const std::string& json) {
+  std::vector<std::string> result;
+  const nlohmann::json document = nlohmann::json::parse(json, nullptr, false);
+  if (document.is_discarded() || !document.contains("losses")) return result;
+  for (const auto& [name, count] : document.at("losses").items()) result.push_back(name + " (" + count.dump() + ")");
+  return result;
+}
+
 std::string FoundRace::text() const { return text_of(earlier) + " and " + text_of(later); }
 
 std::vector<FoundRace> races_in_json(const std::string& json, const TestProgram& program) {

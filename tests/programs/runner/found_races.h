@@ -36,6 +36,9 @@ struct FoundRace {
 // not one.
 [[nodiscard]] std::vector<FoundRace> races_in_json(const std::string& json, const TestProgram& program);
 
+// What the same report says was lost: "frames not kept (3)", one line each.
+[[nodiscard]] std::vector<std::string> losses_in_json(const std::string& json);
+
 // From the text that the compilers' own runtimes print. Reports that are not
 // about races (deadlocks, leaked threads) are left out.
 [[nodiscard]] std::vector<FoundRace> races_in_tsan_text(const std::string& text, const TestProgram& program);

@@ -48,6 +48,7 @@ const std::map<std::string, MarkerReader>& marker_readers() {
        [](TestProgram& p, const std::string& text) {
          p.occurrences = Occurrences{std::stoull(text), text.ends_with("+")};
        }},
+      {"loses", [](TestProgram& p, const std::string&) { p.may_lose = true; }},
       {"record",
        [](TestProgram& p, const std::string& text) {
          const std::vector<std::string> words = words_before_reason(text);

@@ -55,6 +55,7 @@ struct TestProgram {
   std::optional<int> exit_status = 0;  // of the program itself; nothing: any
   std::optional<int> findings;         // exactly so many
   std::optional<Occurrences> occurrences;
+  bool may_lose = false;    // something that the report counts as lost
   bool is_recorded = true;  // with --record
   std::string recording_detector = "reference";
   int repeat = 1;
