@@ -4,8 +4,8 @@
 // be decided before: which compiler, of which family, with which arguments.
 //
 // The arguments are not parsed by the library that parses the other commands:
-// they belong to the compiler. Ours are --cc=, --cxx= and --deadheat-show, which
-// no compiler has, wherever they stand.
+// they belong to the compiler. Ours are --cc=, --cxx=, --pass=, --no-pass, --explain
+// and --deadheat-show, which no compiler has, wherever they stand.
 #include "cli/compile.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string_view>
@@ -39,6 +38,10 @@ the same in one word, for build systems.
 Options:
   --{1}=COMPILER    g++ or clang++, gcc or clang, a name or a path; "ccache g++" works, too.
                     Without it: the environment variable {2}, then clang 19, clang, gcc.
+  --pass=LEVEL      How accesses are checked, with clang 19. full: inline, without redundant
+                    checks, loops as a whole (the default). plain: inline, each at its place.
+                    no, or --no-pass: by calls, as with every other compiler.
+  --explain         Say what the pass left out or moved, and what it could not and why
   --deadheat-show   Print the command instead of running it
 
 Examples:
@@ -62,10 +65,15 @@ std::string help(SourceLanguage language) {
 
 enum class ShowCommand : std::uint8_t { kNo, kYes };
 
+constexpr char kPluginVersion[] = "19";
+
 struct CompileRequest {
   SourceLanguage language = SourceLanguage::kCpp;
   std::string wanted;  // the compiler, empty for the default
   ShowCommand show = ShowCommand::kNo;
+  std::optional<PassLevel> pass;  // nothing: the best that the compiler can do
+  bool explains = false;
+  std::string problem;  // with our own options; empty: none
   std::vector<std::string> arguments;
 };
 
@@ -76,6 +84,15 @@ std::optional<CompilerFamily> family_by_name(const std::string& path) {
   return std::nullopt;
 }
 
+// What the compiler answers to --version.
+std::string version_text(const std::vector<std::string>& words) {
+  const std::string question = shell_quoted(words) + " --version 2>/dev/null </dev/null";
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> answer(popen(question.c_str(), "r"), pclose);
+  char text[512] = {};
+  if (answer) (void)std::fread(text, 1, sizeof text - 1, answer.get());
+  return text;
+}
+
 // `c++` and `cc` are links to the real name on most systems; a script is asked.
 CompilerFamily family_of(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
@@ -84,11 +101,20 @@ CompilerFamily family_of(const std::vector<std::string>& words) {
     const auto real = std::filesystem::canonical(find_program(word).path, error);
     if (const auto family = family_by_name(error ? std::string() : real.string())) return *family;
   }
-  const std::string question = shell_quoted(words) + " --version 2>/dev/null </dev/null";
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> answer(popen(question.c_str(), "r"), pclose);
-  char text[512] = {};
-  if (answer) (void)std::fread(text, 1, sizeof text - 1, answer.get());
-  return std::strstr(text, "clang") != nullptr ? CompilerFamily::kClang : CompilerFamily::kGcc;
+  return version_text(words).find("clang") != std::string::npos ? CompilerFamily::kClang : CompilerFamily::kGcc;
+}
+
+// Debian's clang lies in a directory that has the version, which saves a question
+// that costs as much as a small compilation.
+bool is_plugin_version(const std::vector<std::string>& words) {
+  const std::string directory = std::string("/llvm-") + kPluginVersion + "/";
+  for (const std::string& word : words) {
+    std::error_code error;
+    const auto real = std::filesystem::canonical(find_program(word).path, error);
+    if (!error && real.string().find(directory) != std::string::npos) return true;
+    if (!error && real.string().find("/llvm-") != std::string::npos) return false;
+  }
+  return version_text(words).find(std::string("clang version ") + kPluginVersion + ".") != std::string::npos;
 }
 
 bool is_this_program(const std::string& path) {
@@ -109,6 +135,13 @@ std::vector<std::string> default_compilers(SourceLanguage language) {
   return {"clang-19", "clang", "gcc"};
 }
 
+std::optional<PassLevel> pass_level_named(std::string_view name) {
+  if (name == "full") return PassLevel::kFull;
+  if (name == "plain") return PassLevel::kPlain;
+  if (name == "no") return PassLevel::kNone;
+  return std::nullopt;
+}
+
 // The arguments after the command's name, ours taken out.
 CompileRequest read_request(SourceLanguage language, const std::vector<std::string>& arguments) {
   CompileRequest request;
@@ -120,6 +153,13 @@ CompileRequest read_request(SourceLanguage language, const std::vector<std::stri
       request.wanted = *compiler;
     } else if (argument == "--deadheat-show") {
       request.show = ShowCommand::kYes;
+    } else if (argument == "--explain") {
+      request.explains = true;
+    } else if (argument == "--no-pass") {
+      request.pass = PassLevel::kNone;
+    } else if (const auto level = value_of(argument, "--pass=")) {
+      request.pass = pass_level_named(*level);
+      if (!request.pass) request.problem = fmt::format("unknown level '{}' in --pass=: full, plain or no", *level);
     } else {
       request.arguments.push_back(argument);
     }
@@ -138,13 +178,39 @@ ExitCode replace_process(const std::vector<std::string>& words) {
   return ExitCode::kUsage;
 }
 
+// What the compiler and the installation can do, as far as it was asked for.
+Result<PassUse> pass_use(const CompileRequest& request, const Compiler& compiler, const Result<InstallLayout>& layout) {
+  if (request.pass == PassLevel::kNone) return PassUse{};
+  std::string obstacle;
+  std::error_code error;
+  if (!compiler.takes_plugin) {
+    obstacle = fmt::format("'{}' is not clang {}", compiler.words.back(), kPluginVersion);
+  } else if (!layout.ok() || !std::filesystem::exists(layout.value().pass_plugin(), error)) {
+    obstacle = "the plugin is not installed";
+  }
+  if (obstacle.empty()) return PassUse{request.pass.value_or(PassLevel::kFull), request.explains};
+  if (request.pass) return Error{ErrorCode::kUnsupported, fmt::format("no inline checks: {}", obstacle)};
+  if (request.explains) print_note(fmt::format("accesses are checked by calls: {}", obstacle));
+  return PassUse{};
+}
+
 ExitCode compile(const CompileRequest& request) {
+  if (!request.problem.empty()) {
+    print_error(request.problem);
+    return ExitCode::kUsage;
+  }
   const auto compiler = find_compiler(request.language, request.wanted);
   if (!compiler.ok()) {
     print_error(compiler.error().message);
     return ExitCode::kUsage;
   }
-  const auto arguments = instrumented_arguments(request.arguments, compiler.value().family, find_install_layout());
+  const Result<InstallLayout> layout = find_install_layout();
+  const auto pass = pass_use(request, compiler.value(), layout);
+  if (!pass.ok()) {
+    print_error(pass.error().message);
+    return ExitCode::kUsage;
+  }
+  const auto arguments = instrumented_arguments(request.arguments, compiler.value().family, layout, pass.value());
   if (!arguments.ok()) {
     print_error(arguments.error().message);
     return arguments.error().code == ErrorCode::kIo ? ExitCode::kFailure : ExitCode::kUsage;
@@ -184,7 +250,8 @@ Result<Compiler> find_compiler(SourceLanguage language, const std::string& wante
   if (is_this_program(path)) {
     return Error{ErrorCode::kIo, fmt::format("'{}' is deadheat itself, not a compiler", words[0])};
   }
-  Compiler compiler{words, family_of(words)};
+  Compiler compiler{words, family_of(words), false};
+  compiler.takes_plugin = compiler.family == CompilerFamily::kClang && is_plugin_version(words);
   compiler.words[0] = path;
   return compiler;
 }

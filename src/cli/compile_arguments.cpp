@@ -128,16 +128,30 @@ void append_sanitizer(Words& words, const CommandShape& shape, CompilerFamily fa
   }
 }
 
-void append_compile_options(Words& words, const CommandShape& shape, CompilerFamily family) {
+// clang parses -mllvm options before it loads -fpass-plugin, and after -load.
+void append_pass(Words& words, const InstallLayout& layout, PassUse pass) {
+  const std::string plugin = layout.pass_plugin();
+  append(words, {"-mllvm", "-tsan-instrument-memory-accesses=0", "-fpass-plugin=" + plugin});
+  if (pass.level == PassLevel::kPlain) {
+    append(words, {"-Xclang", "-load", "-Xclang", plugin, "-mllvm", "-deadheat-level=plain"});
+  }
+  if (pass.explains) append(words, {"-Rpass=deadheat", "-Rpass-missed=deadheat", "-Rpass-analysis=deadheat"});
+}
+
+void append_compile_options(Words& words, const CommandShape& shape, CompilerFamily family, const InstallLayout& layout,
+                            PassUse pass) {
   if (!shape.has_debug_option) append(words, {"-g1"});
   if (family == CompilerFamily::kGcc) {
     append(words,
            {"-Wno-tsan", "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memset", "-fno-builtin-strcpy",
             "-fno-builtin-stpcpy", "-fno-builtin-strncpy", "-fno-builtin-strcat", "-fno-builtin-strncat",
             "-mmemcpy-strategy=libcall:-1:noalign", "-mmemset-strategy=libcall:-1:noalign"});
-  } else if (shape.has_wide_vectors) {
-    append(words, {"-mprefer-vector-width=128"});
+    return;
   }
+  if (pass.level == PassLevel::kNone && shape.has_wide_vectors) append(words, {"-mprefer-vector-width=128"});
+  if (shape.stage == CompileStage::kPreprocess) return;  // the others would be options without use
+  append(words, {"-mllvm", "-enable-interleaved-mem-accesses=0"});
+  if (pass.level != PassLevel::kNone) append_pass(words, layout, pass);
 }
 
 void append_runtime(Words& words, const InstallLayout& layout) {
@@ -170,7 +184,8 @@ std::vector<std::string> expand_response_files(const std::vector<std::string>& a
 }
 
 Result<std::vector<std::string>> instrumented_arguments(const std::vector<std::string>& arguments,
-                                                        CompilerFamily family, const Result<InstallLayout>& layout) {
+                                                        CompilerFamily family, const Result<InstallLayout>& layout,
+                                                        PassUse pass) {
   const CommandShape shape = classify_command(expand_response_files(arguments));
   if (shape.stage == CompileStage::kQuery) return arguments;
   if (!shape.refused.empty()) return Error{ErrorCode::kUnsupported, option_refusal(shape.refused)};
@@ -180,7 +195,7 @@ Result<std::vector<std::string>> instrumented_arguments(const std::vector<std::s
 
   Words words;
   append_sanitizer(words, shape, family, files);
-  if (shape.has_sources) append_compile_options(words, shape, family);
+  if (shape.has_sources) append_compile_options(words, shape, family, files, pass);
   const Words user = user_arguments(arguments);
   words.insert(words.end(), user.begin(), user.end());
   if (!links) return words;

@@ -13,9 +13,14 @@
 //     g++:   -Wno-tsan, because it warns of fences, which we support. Options
 //            that keep mem* and str* calls as calls: expanded inline, g++ does
 //            not instrument them and races in them are invisible.
-//     clang: -mprefer-vector-width=128 if -mavx... or -march=... is there: it
-//            does not instrument vectors wider than 16 bytes. Vector intrinsics
-//            of that width stay invisible.
+//     clang: -enable-interleaved-mem-accesses=0, or the vectoriser loads more than
+//            the program does (one field of an array of structs by loading all
+//            fields), and that is reported as a race with who writes the rest.
+//     clang with our plugin (docs/pass.md): the plugin instead of clang's own
+//            checks of plain accesses.
+//     clang without it: -mprefer-vector-width=128 if -mavx... or -march=... is
+//            there: it does not instrument vectors wider than 16 bytes. Vector
+//            intrinsics of that width stay invisible.
 //     These come before the user's options, which win.
 //   Linking an executable: our static runtime, whole, and the list of functions
 //   that it exports to shared libraries. The compiler's own runtime must stay
@@ -65,6 +70,17 @@ struct CommandShape {
   std::string refused;               // the first option that cannot work with us, empty if none
 };
 
+// How plain accesses are checked.
+enum class PassLevel : std::uint8_t {
+  kNone,   // by the compiler's own hooks
+  kPlain,  // inline, each access at its place
+  kFull,   // inline, without redundant checks, loops as a whole
+};
+struct PassUse {
+  PassLevel level = PassLevel::kNone;  // other than kNone for clang 19 only
+  bool explains = false;               // remarks about what was left out and moved, and why not
+};
+
 // Arguments with each readable @file replaced by what it contains, recursively,
 // in the compilers' quoting.
 [[nodiscard]] std::vector<std::string> expand_response_files(const std::vector<std::string>& arguments);
@@ -76,7 +92,8 @@ struct CommandShape {
 // work; kIo when a link needs the runtime and `layout` is the error of finding it.
 [[nodiscard]] Result<std::vector<std::string>> instrumented_arguments(const std::vector<std::string>& arguments,
                                                                       CompilerFamily family,
-                                                                      const Result<InstallLayout>& layout);
+                                                                      const Result<InstallLayout>& layout,
+                                                                      PassUse pass = {});
 
 // The command as one line that a shell reads back as the same words.
 [[nodiscard]] std::string shell_quoted(const std::vector<std::string>& words);

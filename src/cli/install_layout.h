@@ -24,6 +24,8 @@ struct InstallLayout {
   [[nodiscard]] std::string stand_in_directory() const { return library_directory + "/tsan"; }
   // The functions that an executable must export to the libraries it loads.
   [[nodiscard]] std::string symbol_list() const { return library_directory + "/deadheat.syms"; }
+  // For clang 19; may be missing, where the runtime was built without LLVM's headers.
+  [[nodiscard]] std::string pass_plugin() const { return library_directory + "/libdeadheat_pass.so"; }
   [[nodiscard]] std::string gcc_specs() const { return library_directory + "/gcc.specs"; }
 };
 

@@ -92,6 +92,71 @@ TEST(CompileTest, WhatCannotWorkIsOneLineAndStatusTwo) {
   }
 }
 
+// The plugin is not built where LLVM's headers are missing, or without the runtime.
+bool has_plugin(const Shell& shell) {
+  return shell.run("test -f " DEADHEAT_BUILD_DIR "/lib/deadheat/libdeadheat_pass.so && command -v clang++-19")
+             .exit_code == 0;
+}
+
+TEST(CompileTest, PassIsUsedWhereTheCompilerTakesIt) {
+  const Shell shell;
+  if (!has_plugin(shell)) GTEST_SKIP() << "no plugin, or no clang 19";
+  const auto words = [&](const std::string& options) {
+    return shell.run("deadheat c++ --deadheat-show " + options + " a.cpp").output;
+  };
+  EXPECT_TRUE(contains(words("--cxx=clang++-19 -c"), "-fpass-plugin="));
+  EXPECT_TRUE(contains(words("--cxx=clang++-19"), "-fpass-plugin="));
+  EXPECT_TRUE(contains(words("--cxx=clang++-19 --pass=plain -c"), "-deadheat-level=plain"));
+  EXPECT_FALSE(contains(words("--cxx=clang++-19 --pass=full -c"), "-deadheat-level"));
+  EXPECT_FALSE(contains(words("--cxx=clang++-19 --no-pass -c"), "-fpass-plugin="));
+  EXPECT_FALSE(contains(words("--cxx=clang++-19 --pass=no -c"), "-fpass-plugin="));
+  EXPECT_FALSE(contains(words("--cxx=clang++-19 -E"), "-fpass-plugin="));
+  EXPECT_FALSE(contains(words("--cxx=g++ -c"), "-fpass-plugin="));
+}
+
+TEST(CompileTest, PassThatCannotBeHadIsAnErrorOnlyWhenAskedFor) {
+  const Shell shell;
+  EXPECT_EQ(shell.run("deadheat c++ --cxx=g++ --deadheat-show -c a.cpp").exit_code, 0);
+  for (const std::string options : {"--cxx=g++ --pass=full", "--cxx=g++ --pass=plain", "--pass=nonsense"}) {
+    const CommandResult result = shell.run("deadheat c++ " + options + " -c a.cpp");
+    EXPECT_EQ(result.exit_code, 2) << options;
+    EXPECT_EQ(result.errors.rfind("deadheat: error: ", 0), 0U) << options << ": " << result.errors;
+  }
+  const CommandResult explained = shell.run("echo 'int x;' >a.cpp; deadheat c++ --cxx=g++ --explain -c a.cpp");
+  EXPECT_EQ(explained.exit_code, 0);
+  EXPECT_TRUE(contains(explained.errors, "checked by calls: ")) << explained.errors;
+}
+
+TEST(CompileTest, PassExplainsWhatItDid) {
+  const Shell shell;
+  if (!has_plugin(shell)) GTEST_SKIP() << "no plugin, or no clang 19";
+  shell.write_file("a.cpp",
+                   "void f(); long sum(long* p, long n) {\n  long s = 0;\n"
+                   "  for (long i = 0; i < n; ++i) s += p[i];\n"
+                   "  for (long i = 0; i < n; ++i) { s += p[i]; f(); }\n  return s;\n}\n");
+  const CommandResult result = shell.run("deadheat c++ --cxx=clang++-19 -O2 --explain -c a.cpp");
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_TRUE(contains(result.errors, "a.cpp:3:")) << result.errors;
+  EXPECT_TRUE(contains(result.errors, "read of 8 bytes is checked before the loop")) << result.errors;
+  EXPECT_TRUE(contains(result.errors, "the loop has a call that may synchronise")) << result.errors;
+  EXPECT_TRUE(contains(result.errors, "1 accesses checked inline, in 1 checks")) << result.errors;
+}
+
+// Options without use are a warning of clang, and an error in strict builds.
+TEST(CompileTest, PassLeavesStrictBuildsAlone) {
+  const Shell shell;
+  if (!has_plugin(shell)) GTEST_SKIP() << "no plugin, or no clang 19";
+  shell.write_file("a.c", "int x;\nint main(void) { return x; }\n");
+  shell.write_file("b.s", ".globl b\nb: ret\n.section .note.GNU-stack,\"\",@progbits\n");
+  for (const std::string command :
+       {"-E a.c", "-c a.c", "-S a.c", "-fsyntax-only a.c", "-M a.c", "-c b.s", "-c -flto a.c", "-S -emit-llvm a.c",
+        "a.c -o a", "a.c b.s -o a", "-x c-header a.c -o a.pch", "-fPIC -shared a.c -o a.so"}) {
+    const CommandResult result = shell.run("deadheat cc --cc=clang-19 -Werror " + command);
+    EXPECT_EQ(result.exit_code, 0) << command << ": " << result.errors;
+    EXPECT_EQ(result.errors, "") << command;
+  }
+}
+
 TEST(CompileTest, LinkWithoutARuntimeSaysWhereItLooked) {
   const CommandResult result = Shell().run("DEADHEAT_LIB_DIR=/nowhere deadheat c++ a.o");
   EXPECT_EQ(result.exit_code, 1);

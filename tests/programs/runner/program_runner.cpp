@@ -182,6 +182,8 @@ int main(int argc, char** argv) try {
   app.add_option("--deadheat", settings.deadheat, "The command to test");
   app.add_option("--programs", settings.programs, "The folder with race and norace");
   app.add_option("--cache", settings.cache, "Where built programs are kept");
+  app.add_option("--pass", settings.pass, "How clang checks accesses; without it, as the wrapper chooses")
+      ->check(CLI::IsMember({"no", "plain", "full"}));
   app.add_flag("--long", selection.with_long, "Also the programs that take long");
   app.add_flag("--tsan", with_tsan, "Use the compilers' own runtime instead, for comparison");
   app.add_flag("--record", settings.records, "Also record each run, and compare it with the reference detector");

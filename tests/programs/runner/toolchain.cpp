@@ -46,7 +46,11 @@ Toolchain::Toolchain(Settings settings) : settings_(std::move(settings)) {
     headers_ += read_file(header.path());
   }
   if (settings_.runtime == Runtime::kDeadheat) {
-    runtime_ = hash_of(read_file(settings_.deadheat.parent_path() / "../lib/deadheat/libdeadheat_rt.a"));
+    const std::filesystem::path libraries = settings_.deadheat.parent_path() / "../lib/deadheat";
+    runtime_ = hash_of(read_file(libraries / "libdeadheat_rt.a"));
+    if (std::filesystem::exists(libraries / "libdeadheat_pass.so")) {
+      plugin_ = hash_of(read_file(libraries / "libdeadheat_pass.so"));
+    }
   }
 }
 
@@ -63,7 +67,10 @@ std::vector<std::string> Toolchain::compiler_words(const std::filesystem::path& 
   const bool is_cpp = source.extension() == ".cpp";
   const std::string real = compiler == "g++" ? (is_cpp ? "g++" : "gcc") : (is_cpp ? "clang++-19" : "clang-19");
   if (settings_.runtime == Runtime::kTsan) return {real, "-fsanitize=thread"};
-  return {settings_.deadheat.string(), is_cpp ? "c++" : "cc", (is_cpp ? "--cxx=" : "--cc=") + real};
+  std::vector<std::string> words = {settings_.deadheat.string(), is_cpp ? "c++" : "cc",
+                                    (is_cpp ? "--cxx=" : "--cc=") + real};
+  if (compiler == "clang" && !settings_.pass.empty()) words.push_back("--pass=" + settings_.pass);
+  return words;
 }
 
 Command Toolchain::compile_command(const Build& build, const std::filesystem::path& source,
@@ -137,7 +144,7 @@ std::filesystem::path Toolchain::cached(const std::string& key, const std::strin
 std::filesystem::path Toolchain::built_file(const Build& build, const std::filesystem::path& source,
                                             const std::string& file, std::string& problem) {
   const std::string object_key = hash_of(compile_command(build, source, "").text() + what_compiler_does(build, source) +
-                                         headers_ + read_file(source));
+                                         (build.compiler == "clang" ? plugin_ : "") + headers_ + read_file(source));
   const std::filesystem::path object = cached(
       object_key, "object.o",
       [&](const std::filesystem::path& target) { return compile_command(build, source, target); }, problem);
@@ -234,6 +241,9 @@ std::vector<std::string> Toolchain::judge(const Build& build, const CommandResul
                                              ? races_in_tsan_text(result.output, program)
                                              : races_in_json(read_file(scratch / "report"), program);
     wrong = differences(found, program);
+    if (settings_.runtime != Runtime::kTsan && !program.may_lose) {
+      for (const std::string& loss : losses_in_json(read_file(scratch / "report"))) wrong.push_back("lost: " + loss);
+    }
   } catch (const std::runtime_error& error) {
     wrong.emplace_back(error.what());
   }

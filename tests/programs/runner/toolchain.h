@@ -43,6 +43,7 @@ class Toolchain {
     std::filesystem::path deadheat;
     std::filesystem::path programs;  // the folder with race/ and norace/
     std::filesystem::path cache;
+    std::string pass;      // clang: --pass= of the wrapper; empty: its default
     bool records = false;  // also a trace of each run
   };
 
@@ -82,6 +83,7 @@ class Toolchain {
   Settings settings_;
   std::string headers_;  // text of the shared headers
   std::string runtime_;  // hash of the runtime library
+  std::string plugin_;   // and of the compiler pass
   std::mutex mutex_;     // guards the two members below
   std::map<std::string, std::string> compiler_descriptions_;
   int folders_ = 0;

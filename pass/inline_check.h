@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The check of accesses, as code in the program: have they all happened in this
+// epoch already? If not, the runtime is called, once for each.
+//
+//   tier 1   for each word touched: load the first entry of its cell and compare
+//            epoch, bytes and kind with those of the access in one go
+//   tier 2   the same with the better of both entries (reads of what someone else
+//            wrote are in the second)
+//   call     one hook per access, in a block of its own out of the way
+//
+// What an entry looks like is said in src/core/cell_entry.h, where the cell of an
+// address is in src/runtime/thread_state.h.
+#pragma once
+
+#include <cstdint>
+
+#include "access.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace deadheat::pass {
+
+// The functions of the runtime, and what the inline code needs of it.
+class RuntimeSymbols {
+ public:
+  explicit RuntimeSymbols(llvm::Module& module);
+
+  // The hook for an access, and the arguments it wants.
+  llvm::CallInst* call_hook(llvm::IRBuilder<>& builder, const Access& access);
+
+  [[nodiscard]] llvm::Value* epoch(llvm::IRBuilder<>& builder) { return member(builder, 0); }
+  [[nodiscard]] llvm::Value* cell_mask(llvm::IRBuilder<>& builder) { return member(builder, 1); }
+  [[nodiscard]] llvm::Value* cell_key(llvm::IRBuilder<>& builder) { return member(builder, 2); }
+
+  [[nodiscard]] llvm::Module& module() { return module_; }
+
+ private:
+  [[nodiscard]] llvm::FunctionCallee function(const llvm::Twine& name, llvm::ArrayRef<llvm::Type*> parameters);
+  [[nodiscard]] llvm::Value* member(llvm::IRBuilder<>& builder, unsigned index);
+
+  llvm::Module& module_;
+  llvm::GlobalVariable* thread_;  // struct ThreadLocal of the runtime
+};
+
+// Accesses that one check is for: of one kind, executed together, at constant
+// distances from each other. In most cases there is one.
+struct CheckGroup {
+  // The place of the check: before this instruction.
+  llvm::Instruction* before = nullptr;
+  llvm::SmallVector<Access, 2> accesses;
+  llvm::SmallVector<std::int64_t, 2> offsets;  // from the first access, bytes
+};
+
+// Puts the check of the group into its function. Splits the block.
+void emit_check(RuntimeSymbols& runtime, const CheckGroup& group);
+
+// The bytes of the group lie in words in a way that the inline check can name. If
+// not, the runtime is always called.
+[[nodiscard]] bool has_inline_check(const CheckGroup& group);
+
+}  // namespace deadheat::pass

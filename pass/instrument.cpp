@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "instrument.h"
+
+#include "access.h"
+#include "checked_mark.h"
+#include "elimination.h"
+#include "inline_check.h"
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/Function.h"
+#include "options.h"
+#include "range_shape.h"
+#include "rare_accesses.h"
+
+namespace deadheat::pass {
+
+namespace {
+
+// What became of the accesses of a function.
+struct Summary {
+  std::size_t constants = 0;
+  std::size_t thread_local_ones = 0;
+  std::size_t in_loop_checks = 0;
+  std::size_t repeated = 0;
+  std::size_t before_writes = 0;
+  std::size_t checked = 0;
+  std::size_t checks = 0;
+};
+
+using Candidates = llvm::SmallVector<Candidate, 32>;
+using Groups = llvm::SmallVector<CheckGroup, 16>;
+
+Candidates find_candidates(llvm::Function& function, HarmlessAccesses& harmless, Summary& summary) {
+  Candidates candidates;
+  for (llvm::BasicBlock& block : function) {
+    for (llvm::Instruction& instruction : block) {
+      Access access;
+      if (is_check_call(instruction, access)) candidates.push_back({access});
+      if (!is_plain_access(instruction, access)) continue;
+      switch (harmless.judge(access)) {
+        case Harmless::kForeign:
+          break;
+        case Harmless::kConstant:
+          ++summary.constants;
+          break;
+        case Harmless::kThreadLocal:
+          ++summary.thread_local_ones;
+          break;
+        case Harmless::kNo:
+          const bool is_checked = is_marked_as_checked(instruction);
+          summary.in_loop_checks += is_checked ? 1 : 0;
+          candidates.push_back({access, !is_checked});
+      }
+    }
+  }
+  return candidates;
+}
+
+Groups plain_checks(llvm::ArrayRef<Candidate> candidates) {
+  Groups groups;
+  for (const Candidate& candidate : candidates) {
+    groups.push_back({candidate.access.instruction, {candidate.access}, {0}});
+  }
+  return groups;
+}
+
+void explain(const llvm::Function& function, const Summary& summary, llvm::OptimizationRemarkEmitter& remarks) {
+  const auto number = [](const char* key, std::size_t value) {
+    return llvm::ore::NV(key, static_cast<unsigned>(value));
+  };
+  remarks.emit([&] {
+    return llvm::OptimizationRemarkAnalysis("deadheat", "Summary", function.getSubprogram(), &function.getEntryBlock())
+           << number("Checked", summary.checked) << " accesses checked inline, in " << number("Checks", summary.checks)
+           << " checks; not checked by themselves: " << number("Loops", summary.in_loop_checks)
+           << " checked before their loop, " << number("Repeated", summary.repeated) << " repeated, "
+           << number("BeforeWrites", summary.before_writes) << " reads before writes, "
+           << number("ThreadLocal", summary.thread_local_ones) << " of memory that no other thread can reach, "
+           << number("Constants", summary.constants) << " of constants";
+  });
+}
+
+}  // namespace
+
+llvm::PreservedAnalyses InstrumentPass::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+  if (!function.hasFnAttribute(llvm::Attribute::SanitizeThread) || function.hasFnAttribute(llvm::Attribute::Naked)) {
+    return llvm::PreservedAnalyses::all();
+  }
+  const auto& library = analyses.getResult<llvm::TargetLibraryAnalysis>(function);
+  Summary summary;
+  HarmlessAccesses harmless(library);
+  Candidates candidates = find_candidates(function, harmless, summary);
+  Groups groups;
+  if (level() == Level::kPlain) {
+    groups = plain_checks(candidates);
+  } else {
+    summary.repeated = eliminate_repeated(function, candidates, library);
+    summary.before_writes = eliminate_reads_before_writes(candidates, library);
+    groups = group_neighbours(candidates, library);
+  }
+  summary.checks = groups.size();
+  for (const CheckGroup& group : groups) summary.checked += group.accesses.size();
+  explain(function, summary, analyses.getResult<llvm::OptimizationRemarkEmitterAnalysis>(function));
+
+  RuntimeSymbols runtime(*function.getParent());
+  const bool has_rare = instrument_rare_accesses(function, runtime);
+  for (const CheckGroup& group : groups) emit_check(runtime, group);
+  // Now that there are checks in their place.
+  for (const Candidate& candidate : candidates) {
+    if (llvm::isa<llvm::CallInst>(candidate.access.instruction)) candidate.access.instruction->eraseFromParent();
+  }
+  return candidates.empty() && !has_rare ? llvm::PreservedAnalyses::all() : llvm::PreservedAnalyses::none();
+}
+
+}  // namespace deadheat::pass

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the pass goes in clang's pipeline: the checks of loops before the vectoriser
+// changes the loops, everything else at the end, when the optimiser has removed
+// what it can. clang's own pass of -fsanitize=thread comes after both (with
+// -tsan-instrument-memory-accesses=0) and makes hooks of atomic operations, of
+// memcpy and the like, and of function entries and exits.
+#include "hoisting.h"
+#include "instrument.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Passes/PassPlugin.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
+#include "options.h"
+
+namespace deadheat::pass {
+
+namespace {
+
+llvm::cl::opt<Level> wanted_level(
+    "deadheat-level", llvm::cl::desc("What Deadheat's checks of memory accesses look like"),
+    llvm::cl::values(clEnumValN(Level::kPlain, "plain", "a check for every access, at its place"),
+                     clEnumValN(Level::kFull, "full", "without redundant ones, loops checked as a whole")),
+    llvm::cl::init(Level::kFull));
+
+void add_hoisting(llvm::FunctionPassManager& manager) {
+  manager.addPass(llvm::LoopSimplifyPass());
+  manager.addPass(HoistPass());
+}
+
+void register_callbacks(llvm::PassBuilder& builder) {
+  builder.registerVectorizerStartEPCallback(
+      [](llvm::FunctionPassManager& manager, llvm::OptimizationLevel) { add_hoisting(manager); });
+  builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& manager, llvm::OptimizationLevel) {
+    manager.addPass(llvm::createModuleToFunctionPassAdaptor(InstrumentPass()));
+  });
+  builder.registerPipelineParsingCallback(
+      [](llvm::StringRef name, llvm::FunctionPassManager& manager, llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
+        if (name == "deadheat-hoist") {
+          add_hoisting(manager);
+        } else if (name == "deadheat") {
+          manager.addPass(InstrumentPass());
+        } else {
+          return false;
+        }
+        return true;
+      });
+}
+
+}  // namespace
+
+Level level() { return wanted_level; }
+
+}  // namespace deadheat::pass
+
+extern "C" [[gnu::visibility("default")]] llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "deadheat", DEADHEAT_VERSION, deadheat::pass::register_callbacks};
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the compiler pass calls before a loop (pass/hoisting.h): everything that one
+// access of the loop will touch.
+//
+// Memory in regions is committed as it is, one footprint for all (slim_regions.h).
+// Elsewhere the words are gone through. Loops come again, often in the same epoch:
+// a range that the thread has checked in this epoch is settled, as a word is, and
+// the last few are remembered. Memory that was given back and came again is
+// another matter: then nothing is remembered (ThreadLocal::forgotten).
+#include <cstddef>
+#include <cstdint>
+
+#include "core/cell_rules.h"
+#include "core/footprint.h"
+#include "runtime/access_check.h"
+#include "runtime/cell_chains.h"
+#include "runtime/origins.h"
+#include "runtime/shadow_memory.h"
+#include "runtime/slim_regions.h"
+#include "runtime/start.h"
+#include "runtime/thread_registry.h"
+
+namespace deadheat::runtime {
+namespace {
+
+// A range that is settled: in this epoch, by this place in the code.
+struct SettledRange {
+  Address code = 0;
+  std::uint64_t epoch_bits = 0;
+  std::uint64_t forgotten = 0;
+  Footprint footprint;
+};
+constexpr std::uint32_t kSettledRanges = 8;
+constinit thread_local SettledRange settled_ranges[kSettledRanges] __attribute__((tls_model("initial-exec")));
+
+SettledRange& settled_range(Address code) { return settled_ranges[(code ^ (code >> 5)) % kSettledRanges]; }
+
+// All elements of one are elements of the other.
+bool contains(const Footprint& all, const Footprint& some) {
+  if (some.begin < all.begin || some.end() > all.end()) return false;
+  if (all.is_dense()) return true;
+  if (all.size != some.size || (some.begin - all.begin) % all.step != 0) return false;
+  return some.count == 1 || some.step % all.step == 0;
+}
+
+bool is_settled_range(Address code, const Footprint& footprint) {
+  const SettledRange& range = settled_range(code);
+  return range.code == code && range.epoch_bits == current.epoch_bits && range.forgotten == current.forgotten &&
+         contains(range.footprint, footprint);
+}
+
+void remember(Address code, const Footprint& footprint) {
+  SettledRange& range = settled_range(code);
+  range = {code, current.epoch_bits, current.forgotten, footprint};
+}
+
+// What a loop does to memory, from one place in the code.
+struct LoopAccess {
+  AccessKind kind = AccessKind::kRead;
+  OriginId origin = OriginId::kUnknown;
+  Address code = 0;
+};
+
+// What loops leave in the cells of an array: the same access of an earlier epoch, or
+// nothing. False when this word has something else.
+template <AccessKind kKind>
+[[gnu::always_inline]] inline bool settle_word(ThreadState& self, Address word, CellEntry own) {
+  ShadowCell& cell = *cell_of(word);
+  const std::uint64_t first = cell.entries[0].load(std::memory_order_acquire);
+  const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
+  const QuickPlan plan = next_in_loop<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own);
+  if (plan != QuickPlan::kFirst && plan != QuickPlan::kSecond) return false;
+  const int index = plan == QuickPlan::kSecond ? 1 : 0;
+  const std::uint64_t other = index == 0 ? second : first;
+  if (!replace_entry(cell.entries[index], index == 0 ? first : second, own.bits())) return false;
+  if (cell.entries[1 - index].load(std::memory_order_seq_cst) == other) [[likely]]
+    return true;
+  const CellAccess access{own.epoch(), own.mask(), kKind, own.origin()};
+  CaughtRaces caught;
+  look_at_all(cell, access, ThreadView(self), caught);
+  caught.report(self, access, word);
+  return true;
+}
+
+// Words without regions.
+template <AccessKind kKind>
+void check_dense(ThreadState& self, OriginId origin, Address begin, Address end) {
+  for (Address word = begin & ~Address{7}; word < end; word += 8) {
+    const ByteMask mask = bytes_in_word(word, begin, end);
+    if (is_settled(*cell_of(word), kKind, current.epoch_bits, mask)) continue;
+    const CellEntry own =
+        CellEntry::from_bits(current.epoch_bits | CellEntry(ShortEpoch{}, mask, kKind, origin).bits());
+    if (settle_word<kKind>(self, word, own)) continue;
+    check_words_as(self, kKind, word < begin ? begin : word, word + 8 < end ? word + 8 : end, origin);
+  }
+}
+
+void check_words(ThreadState& self, const LoopAccess& access, Address begin, Address end) {
+  if (access.kind == AccessKind::kWrite) return check_dense<AccessKind::kWrite>(self, access.origin, begin, end);
+  check_dense<AccessKind::kRead>(self, access.origin, begin, end);
+}
+
+void commit_part(ThreadState& self, RegionId region, const LoopAccess& access, const Footprint& part) {
+  SlimRaces races;
+  commit(self, region, part, {access.kind, access.origin}, races);
+  races.report(self);
+}
+
+// The elements of the footprint that begin in [low, high).
+Footprint elements_in(const Footprint& all, Address low, Address high) {
+  const std::uint64_t first = low <= all.begin ? 0 : (low - all.begin + all.step - 1) / all.step;
+  const std::uint64_t end = (high - all.begin + all.step - 1) / all.step;
+  const std::uint64_t last = end < all.count ? end : all.count;
+  return {all.begin + first * all.step, all.step, last > first ? last - first : 0, all.size};
+}
+
+Address end_of_pages(Address begin, Address end) {
+  constexpr Address kPage = Address{1} << kSlimPageShift;
+  const RegionId region = region_at(begin);
+  Address at = (begin & ~(kPage - 1)) + kPage;
+  while (at < end && region_at(at) == region) at += kPage;
+  return at < end ? at : end;
+}
+
+// Part by part: a region, or what lies between two.
+void check_parts(ThreadState& self, const LoopAccess& access, const Footprint& all) {
+  const Address end = all.end();
+  for (Address low = all.begin; low < end;) {
+    const Address high = end_of_pages(low, end);
+    const RegionId region = region_at(low);
+    Footprint part = elements_in(all, low, high);
+    if (part.count != 0 && part.end() > high) {
+      // The last element goes over the edge.
+      const Address last = part.begin + (part.count - 1) * part.step;
+      for (Address at = last; at < last + part.size;) {
+        const Address piece_end = end_of_pages(at, last + part.size);
+        if (const RegionId under = region_at(at); under != RegionId::kNone) {
+          commit_part(self, under, access, Footprint::dense(at, piece_end));
+        } else {
+          check_words(self, access, at, piece_end);
+        }
+        at = piece_end;
+      }
+      --part.count;
+    }
+    if (part.count != 0) {
+      if (region != RegionId::kNone) {
+        commit_part(self, region, access, part);
+      } else if (part.is_dense()) {
+        check_words(self, access, part.begin, part.end());
+      } else {
+        for (std::uint64_t at = 0; at < part.count; ++at) {
+          const Address element = part.begin + at * part.step;
+          check_words(self, access, element, element + part.size);
+        }
+      }
+    }
+    low = high;
+  }
+}
+
+// One by one: recording, ignoring, or the thread is not known yet.
+[[gnu::noinline]] void check_slowly(AccessKind kind, const Footprint& footprint, Address code) {
+  for (std::uint64_t at = 0; at < footprint.count; ++at) {
+    check_access(kind, footprint.begin + at * footprint.step, footprint.size, code, 0);
+  }
+}
+
+std::uint8_t size_code(std::uint32_t size) {
+  switch (size) {
+    case 1:
+      return 1;
+    case 2:
+      return 2;
+    case 4:
+      return 3;
+    case 8:
+      return 4;
+    case 16:
+      return 5;
+    default:
+      return static_cast<std::uint8_t>(size < 8 ? 16 + size : 0);
+  }
+}
+
+[[gnu::noinline]] void check_footprint(AccessKind kind, const Footprint& footprint, Address code) {
+  if (current.inside != 0 || detection_is_off.load(std::memory_order_relaxed)) return;
+  if (current.state == nullptr) static_cast<void>(self());
+  if (current.epoch_bits == 0) return check_slowly(kind, footprint, code);
+  if (footprint.end() < footprint.begin || !has_shadow(footprint.begin, footprint.end() - footprint.begin)) return;
+  const RuntimeScope scope;
+  ThreadState& self = *current.state;
+  const std::uint64_t place = code_and_shape(code, {size_code(footprint.size), 0});
+  OriginId origin = cached_origin(place);
+  if (origin == OriginId::kUnknown) origin = origin_of(self, place);
+  self.range_number = 0;
+  check_parts(self, {kind, origin, code}, footprint);
+  remember(code, footprint);
+}
+
+[[gnu::always_inline]] inline void check_range_of(AccessKind kind, const Footprint& footprint, Address code) {
+  if (footprint.count == 0 || is_settled_range(code, footprint)) return;
+  check_footprint(kind, footprint, code);
+}
+
+// As the pass encodes it: pass/range_shape.h.
+AccessKind kind_of(std::uint64_t shape) { return (shape & 1) != 0 ? AccessKind::kWrite : AccessKind::kRead; }
+std::uint32_t size_of(std::uint64_t shape) { return static_cast<std::uint32_t>(shape >> 1); }
+
+// One dimension of a loop nest, its step not negative.
+struct Dimension {
+  std::uint64_t step = 0;
+  std::uint64_t count = 0;
+};
+
+// Turns the dimension such that it goes upwards from a lower start.
+Dimension upwards(Address& start, std::int64_t step, std::uint64_t count) {
+  if (step == 0 && count > 1) count = 1;
+  if (step >= 0 || count == 0) return {static_cast<std::uint64_t>(step), count};
+  start += static_cast<std::uint64_t>(step) * (count - 1);
+  return {static_cast<std::uint64_t>(-step), count};
+}
+
+Footprint one_dimension(Address start, Dimension dimension, std::uint32_t size) {
+  // A step of 0 would be divided by; there is one element then.
+  return {start, dimension.count <= 1 ? size : dimension.step, dimension.count, size};
+}
+
+}  // namespace
+}  // namespace deadheat::runtime
+
+using namespace deadheat;
+using namespace deadheat::runtime;
+
+#define ENTRY extern "C" __attribute__((visibility("default")))
+#define CALLER (reinterpret_cast<Address>(__builtin_return_address(0)))
+
+// Stands for an inline check inside the compiler, and is here for code that was cut
+// off from the pass that resolves it.
+ENTRY void __deadheat_check(const void* address, std::uint64_t shape) {
+  const std::uint64_t size_and_kind = shape & 0xffffffffU;
+  check_access(kind_of(size_and_kind), reinterpret_cast<Address>(address), size_of(size_and_kind), CALLER, 0);
+}
+
+// `count` accesses, `step` bytes apart.
+ENTRY void __deadheat_range(const void* start, std::int64_t step, std::uint64_t count, std::uint64_t shape) {
+  auto address = reinterpret_cast<Address>(start);
+  const Dimension dimension = upwards(address, step, count);
+  check_range_of(kind_of(shape), one_dimension(address, dimension, size_of(shape)), CALLER);
+}
+
+// The same `count2` times, `step2` bytes apart.
+ENTRY void __deadheat_range2(const void* start, std::int64_t step, std::uint64_t count, std::int64_t step2,
+                             std::uint64_t count2, std::uint64_t shape) {
+  auto address = reinterpret_cast<Address>(start);
+  const std::uint32_t size = size_of(shape);
+  Dimension inner = upwards(address, step, count);
+  Dimension outer = upwards(address, step2, count2);
+  if (inner.count == 0 || outer.count == 0) return;
+  // A column after the other is a row after the other.
+  if (inner.count == 1 || (outer.count != 1 && outer.step < inner.step)) {
+    const Dimension swapped = inner;
+    inner = outer;
+    outer = swapped;
+  }
+  if (outer.count == 1 || outer.step == inner.step * inner.count) {
+    inner.count *= outer.count;
+    return check_range_of(kind_of(shape), one_dimension(address, inner, size), CALLER);
+  }
+  // Not one range: a rectangle of a larger one.
+  const Address code = CALLER;
+  for (std::uint64_t row = 0; row < outer.count; ++row) {
+    check_range_of(kind_of(shape), one_dimension(address + row * outer.step, inner, size), code);
+  }
+}
