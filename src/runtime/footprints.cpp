@@ -3,6 +3,8 @@
 
 #include <new>
 
+#include "runtime/start.h"
+
 namespace deadheat::runtime {
 namespace {
 
@@ -46,7 +48,7 @@ bool make_slots(ThreadState& self) {
   void* memory = PageSource::try_allocate(sizeof(Footprints));
   if (memory == nullptr) return false;
   self.footprints = new (memory) Footprints;
-  current.footprints = self.footprints;
+  if (!takes_slow_path(self)) current.footprints = self.footprints;
   return true;
 }
 
