@@ -49,6 +49,7 @@ class GrowingFootprint {
     step_ = size;  // the likeliest; the second access settles it
     expected_ = address + size;
     size_ = size;
+    turns_ = 0;
   }
 
   // The address is the one that comes next. Then it can be taken by advance().
@@ -72,6 +73,9 @@ class GrowingFootprint {
     const auto step = static_cast<std::uint64_t>(step_ > 0 ? step_ : -step_);
     return {step_ > 0 ? first_ : first_ - (count - 1) * step, step, count, size_};
   }
+
+  // How often the loop has come again.
+  [[nodiscard]] constexpr std::uint32_t turns() const { return turns_; }
 
   constexpr void clear() { size_ = 0; }
 
@@ -101,6 +105,7 @@ class GrowingFootprint {
     const std::int64_t distance = static_cast<std::int64_t>(address - first_);
     const bool is_ahead = step_ > 0 ? distance >= 0 : distance <= 0;
     if (!is_ahead || distance % step_ != 0 || steps_to(address) > steps_to(furthest_) + 1) return false;
+    ++turns_;
     turn_ = address;
     expected_ = address + static_cast<std::uint64_t>(step_);
     return true;
@@ -115,6 +120,7 @@ class GrowingFootprint {
   Address furthest_ = 0;  // that an earlier turn reached
   Address turn_ = 0;      // where the present one began
   std::uint32_t size_ = 0;
+  std::uint32_t turns_ = 0;
 };
 
 }  // namespace deadheat

@@ -126,8 +126,8 @@ void check_access(AccessKind kind, Address address, std::size_t size, Address co
   if (const RegionId region = region_at(address);
       region != RegionId::kNone && size <= 16 && region_at(address + size - 1) == region) {
     const std::uint64_t place = code_and_shape(code, shape_of(kind, size, flags));
-    const RegionAccess access{cache_key(place), region, address, static_cast<std::uint32_t>(size),
-                              {kind, origin_of(self, place)}};
+    const RegionAccess access{
+        cache_key(place), region, address, static_cast<std::uint32_t>(size), {kind, origin_of(self, place)}};
     return add_to_footprint(access);
   }
   check_range(self, kind, address, size, code, flags);

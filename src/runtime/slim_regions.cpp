@@ -511,6 +511,9 @@ void commit(ThreadState& thread, RegionId id, const Footprint& footprint, const 
         if (is_first && access.kind != AccessKind::kFree) {
           settle_accounts(thread, region, footprint, region.chunk_of(low), was_new, parts_before);
         }
+        for (Address at = low; access.wants_cells && at < high; at += kChunk) {
+          give_up_chunk(thread, region, region.chunk_of(at));
+        }
       }
     }
     if (has_cells) {

@@ -73,7 +73,8 @@ struct RegionBounds {
 struct SlimAccess {
   AccessKind kind = AccessKind::kRead;
   OriginId origin = OriginId::kUnknown;
-  bool is_range = false;  // of a function such as memcpy: says nothing of elements
+  bool is_range = false;     // of a function such as memcpy: says nothing of elements
+  bool wants_cells = false;  // the same again and again, which is what cells are best at
 };
 
 // Races of a commit, to be reported when no lock is held any more.
