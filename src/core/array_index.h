@@ -38,11 +38,6 @@ class ArrayIndex {
     return found == kSeveral ? at(address) : found;
   }
 
-  // All of [first, last] is the array's.
-  [[nodiscard]] bool covers(Address first, Address last, ArrayNumber array) const {
-    return ranges_.covers(first, last) && at(first) == array;
-  }
-
   // Calls visit(first, last, array) for what of [first, last] lies in arrays.
   template <class Visit>
   void for_each(Address first, Address last, Visit&& visit) const {

@@ -77,6 +77,8 @@ void on_freeing(ThreadState& self, Address block, std::size_t size, Address code
   if (is_off() || size == 0) return;
   RuntimeScope scope;
   if (size >= kSmallestRegion) settle_footprints(self);
+  // Another thread may get the memory, and hand it back in the same epoch of this one.
+  ++current.forgotten;
   const RecordingHold recorded;
   on_range(self, AccessKind::kFree, block, size, code);
   if (self.ignore.ignores(AccessKind::kFree)) recorded.write(renewal(self, block, size), code);
