@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "runtime/cell_blocks.h"
+#include "runtime/shadow_pages.h"
 #include "runtime/slim_regions.h"
 #include "runtime/system.h"
 #include "runtime/thread_state.h"
@@ -206,7 +207,10 @@ void clear_shadow(Address begin, std::size_t size) {
   if (size == 0 || !has_shadow(begin, size)) return;
   ++current.forgotten;
   forget_in_regions(begin, size);
-  if (size <= kSmall) return clear_cells(cell_of(begin), cell_of(begin + size - 1) + 1);
+  if (size <= kSmall) {
+    prepare_cells(begin, size);
+    return clear_cells(cell_of(begin), cell_of(begin + size - 1) + 1);
+  }
   if (size >= kLarge) return give_back_shadow(begin, size);
   for_each_used_part(
       begin, size,
@@ -231,6 +235,7 @@ void give_back_shadow(Address begin, std::size_t size) {
     for_each_used_part(middle, bytes / 2, release_chains, nullptr);
   }
   raw_madvise(page_begin, bytes, MADV_DONTNEED);
+  cells_are_given_back(begin, size);
   clear_cells(page_end, end);
 }
 
@@ -308,6 +313,7 @@ std::size_t shadow_resident() {
 void drop_all_shadow() {
   ++current.forgotten;
   forget_all_regions();
+  all_cells_are_given_back();
   const std::uint32_t key = static_cast<std::uint32_t>(shadow_key >> kUnitShift);
   for (std::uint32_t unit = 0; unit < kUnits; ++unit) {
     if (!covered[unit].load(std::memory_order_relaxed)) continue;

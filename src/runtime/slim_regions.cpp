@@ -9,6 +9,7 @@
 #include "runtime/options.h"
 #include "runtime/races.h"
 #include "runtime/shadow_memory.h"
+#include "runtime/shadow_pages.h"
 #include "runtime/slim_cells.h"
 
 namespace deadheat::runtime {
@@ -235,6 +236,18 @@ void put_in_cells(ThreadState& self, SlimPolicy::Cell& cell, Address begin, Addr
   }
 }
 
+// The hooks have read the empty cells; nobody has written them. Lock held.
+void renew_pages(const Region& region, std::uint64_t low, std::uint64_t high) {
+  const auto is_ours = [&](std::uint64_t page) {
+    return page_entry(region.begin + page).load(std::memory_order_relaxed) == region.id;
+  };
+  for (std::uint64_t at = low; at < high; at += kPage) {
+    const std::uint64_t first = at;
+    while (at < high && is_ours(at)) at += kPage;
+    if (at != first) renew_cells(region.begin + first, at - first);
+  }
+}
+
 // The page at this offset in the region. A page that belongs to another region by now keeps
 // what it has.
 void move_page_to_cells(ThreadState& self, Region& region, std::uint64_t low) {
@@ -259,6 +272,7 @@ void give_up_chunk(ThreadState& self, Region& region, std::uint32_t number) {
   if (chunk.has_cells) return;
   const std::uint64_t low = number * kChunk;
   const std::uint64_t high = low + kChunk < region.end - region.begin ? low + kChunk : region.end - region.begin;
+  renew_pages(region, low, high);
   for (std::uint64_t page = low; page < high; page += kPage) move_page_to_cells(self, region, page);
   region.shadow.forget(policy, low, high);
   chunk.has_cells = true;

@@ -15,6 +15,7 @@
 #include "runtime/races.h"
 #include "runtime/record.h"
 #include "runtime/shadow_memory.h"
+#include "runtime/shadow_pages.h"
 #include "runtime/slim_regions.h"
 #include "runtime/sync_table.h"
 #include "runtime/thread_registry.h"
@@ -59,7 +60,7 @@ void start() {
   if (map_shadow() == ShadowState::kNoRoom) {
     switch_off(
         "no room for the shadow memory (address space limited?); the program runs unchecked; see 'deadheat doctor'");
-  } else if (!map_origins() || !sync_table().map() || !map_slim_regions()) {
+  } else if (!map_shadow_pages() || !map_origins() || !sync_table().map() || !map_slim_regions()) {
     switch_off("address space refused (ulimit -v?); the program runs unchecked; see 'deadheat doctor'");
   }
   read_options();

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/shadow_pages.h"
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/page_source.h"
+#include "runtime/shadow_memory.h"
+#include "runtime/system.h"
+
+namespace deadheat::runtime {
+namespace {
+
+// Of the program's memory; its cells take twice as much.
+constexpr int kGranuleShift = 13;
+constexpr Address kGranule = Address{1} << kGranuleShift;
+constexpr std::size_t kTableSize = kAddressEnd >> kGranuleShift;
+
+// By granule: 1 when its pages are there. Threads that find a 0 at the same time
+// both ask for the pages, which does no harm. nullptr: not to be had.
+using Table = std::atomic<std::uint8_t>*;
+std::atomic<Table> is_there{nullptr};
+constexpr std::size_t kTablePage = 4096;
+
+constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers lack
+
+void populate(Address begin, Address end) {
+  if (raw_madvise(cell_of(begin), (end - begin) * 2, kPopulateWrite) == 0) return;
+  // An older system, or no memory left: pages come one by one, as they are needed.
+  is_there.store(nullptr, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool map_shadow_pages() {
+  auto* const table = static_cast<Table>(PageSource::reserve(kTableSize));
+  is_there.store(table, std::memory_order_relaxed);
+  return table != nullptr;
+}
+
+void prepare_cells(Address begin, std::size_t size) {
+  const Table table = is_there.load(std::memory_order_relaxed);
+  if (table == nullptr) return;
+  const Address end = begin + size;
+  for (Address at = begin & ~(kGranule - 1); at < end;) {
+    if (table[at >> kGranuleShift].load(std::memory_order_relaxed) != 0) {
+      at += kGranule;
+      continue;
+    }
+    const Address first = at;
+    while (at < end && table[at >> kGranuleShift].load(std::memory_order_relaxed) == 0) {
+      table[at >> kGranuleShift].store(1, std::memory_order_relaxed);
+      at += kGranule;
+    }
+    populate(first, at);
+  }
+}
+
+void renew_cells(Address begin, std::size_t size) {
+  if (is_there.load(std::memory_order_relaxed) == nullptr) return;
+  raw_madvise(cell_of(begin), size * 2, MADV_DONTNEED);
+  cells_are_given_back(begin, size);
+  prepare_cells(begin, size);
+}
+
+void cells_are_given_back(Address begin, std::size_t size) {
+  const Table table = is_there.load(std::memory_order_relaxed);
+  if (table == nullptr || size < kGranule) return;
+  const Address last = (begin + size) >> kGranuleShift;
+  for (Address granule = (begin + kGranule - 1) >> kGranuleShift; granule < last;) {
+    // Mappings can be huge, and their table as empty as they are.
+    if (granule % kTablePage == 0 && last - granule >= kTablePage) {
+      const std::size_t bytes = (last - granule) & ~(kTablePage - 1);
+      raw_madvise(table + granule, bytes, MADV_DONTNEED);
+      granule += bytes;
+    } else {
+      table[granule++].store(0, std::memory_order_relaxed);
+    }
+  }
+}
+
+void all_cells_are_given_back() {
+  const Table table = is_there.load(std::memory_order_relaxed);
+  if (table != nullptr) raw_madvise(table, kTableSize, MADV_DONTNEED);
+}
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages of cells that are mapped before they are written.
+//
+// A page of cells that is read first, and all are, gets the system's page of zeros,
+// and a page of its own at the first write. That second fault costs more than
+// twice the first: the old mapping may be known to other processors, which have
+// to be interrupted. So memory that is about to be used gets its pages of cells
+// in advance, a granule of them by one call.
+//
+// All of this is about speed; the cells are zero before and after.
+#pragma once
+
+#include <cstddef>
+
+#include "model/identity.h"
+
+namespace deadheat::runtime {
+
+// Reserves the table of granules; false if refused: then nothing is prepared.
+bool map_shadow_pages();
+
+// The program is about to use this memory.
+void prepare_cells(Address begin, std::size_t size);
+// The same for memory whose cells are empty and stay so during the call.
+void renew_cells(Address begin, std::size_t size);
+// The pages of cells that lie in the range wholly have gone back to the system.
+void cells_are_given_back(Address begin, std::size_t size);
+void all_cells_are_given_back();
+
+}  // namespace deadheat::runtime
