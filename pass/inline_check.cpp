@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Analysis/ValueTracking.h"
@@ -122,7 +123,7 @@ class CheckWriter {
       builder_.SetCurrentDebugLocation(access.instruction->getDebugLoc());
       // The address of a later access may not be computed yet.
       if (at != 0) access.address = builder_.CreatePtrAdd(group_.accesses[0].address, distance(group_.offsets[at]));
-      runtime_.call_hook(builder_, access)->addFnAttr(llvm::Attribute::Cold);
+      runtime_.call_cold_hook(builder_, access);
     }
   }
 
@@ -229,7 +230,8 @@ class CheckWriter {
   llvm::SmallDenseMap<unsigned, llvm::Value*, 4> wanted_;  // by bytes
 };
 
-bool is_power_up_to(std::uint64_t size, std::uint64_t limit) { return llvm::isPowerOf2_64(size) && size <= limit; }
+// Of those that have hooks of their own.
+bool is_common_size(const Access& access) { return llvm::isPowerOf2_64(access.size) && access.size <= 16; }
 
 }  // namespace
 
@@ -267,15 +269,34 @@ llvm::CallInst* RuntimeSymbols::call_hook(llvm::IRBuilder<>& builder, const Acce
     if (value->getType()->isIntegerTy()) value = builder.CreateIntToPtr(value, pointer);
     return builder.CreateCall(function("__tsan_vptr_update", {pointer, pointer}), {access.address, value});
   }
-  const llvm::StringRef kind = access.is_write() ? "write" : "read";
-  if (!is_power_up_to(access.size, 16)) {
-    return builder.CreateCall(function("__tsan_" + kind + "_range", {pointer, builder.getInt64Ty()}),
-                              {access.address, builder.getInt64(access.size)});
+  if (!is_common_size(access)) {
+    return builder.CreateCall(
+        function(access.is_write() ? "__tsan_write_range" : "__tsan_read_range", {pointer, builder.getInt64Ty()}),
+        {access.address, builder.getInt64(access.size)});
   }
+  return call_sized_hook(builder, "__tsan_", access);
+}
+
+void RuntimeSymbols::call_cold_hook(llvm::IRBuilder<>& builder, const Access& access) {
+  llvm::CallInst* call = nullptr;
+  if (access.flavour == Flavour::kPlain && is_common_size(access)) {
+    call = call_sized_hook(builder, "__deadheat_", access);
+    llvm::cast<llvm::Function>(call->getCalledOperand())->setCallingConv(llvm::CallingConv::PreserveMost);
+    call->setCallingConv(llvm::CallingConv::PreserveMost);
+  } else {
+    call = call_hook(builder, access);
+  }
+  call->addFnAttr(llvm::Attribute::Cold);
+}
+
+llvm::CallInst* RuntimeSymbols::call_sized_hook(llvm::IRBuilder<>& builder, llvm::StringRef prefix,
+                                                const Access& access) {
   const bool is_aligned = access.align.value() >= std::min<std::uint64_t>(access.size, 8);
-  return builder.CreateCall(
-      function((is_aligned ? "__tsan_" : "__tsan_unaligned_") + kind + llvm::Twine(access.size), {pointer}),
-      {access.address});
+  llvm::SmallString<32> name(prefix);
+  if (!is_aligned) name += "unaligned_";
+  name += access.is_write() ? "write" : "read";
+  name += std::to_string(access.size);
+  return builder.CreateCall(function(name, {builder.getPtrTy()}), {access.address});
 }
 
 bool has_inline_check(const CheckGroup& group) {

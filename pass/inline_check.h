@@ -6,7 +6,8 @@
 //            epoch, bytes and kind with those of the access in one go
 //   tier 2   the same with the better of both entries (reads of what someone else
 //            wrote are in the second)
-//   call     one hook per access, in a block of its own out of the way
+//   call     one hook per access, in a block of its own out of the way, which keeps
+//            the registers (src/runtime/abi_cold.cpp)
 //
 // What an entry looks like is said in src/core/cell_entry.h, where the cell of an
 // address is in src/runtime/thread_state.h.
@@ -29,6 +30,8 @@ class RuntimeSymbols {
 
   // The hook for an access, and the arguments it wants.
   llvm::CallInst* call_hook(llvm::IRBuilder<>& builder, const Access& access);
+  // The same after an inline check has failed; keeps registers if there is such a hook.
+  void call_cold_hook(llvm::IRBuilder<>& builder, const Access& access);
 
   [[nodiscard]] llvm::Value* epoch(llvm::IRBuilder<>& builder) { return member(builder, 0); }
   [[nodiscard]] llvm::Value* cell_mask(llvm::IRBuilder<>& builder) { return member(builder, 1); }
@@ -37,6 +40,8 @@ class RuntimeSymbols {
   [[nodiscard]] llvm::Module& module() { return module_; }
 
  private:
+  // Of a plain access of a common size: "PREFIX[unaligned_](read|write)SIZE".
+  llvm::CallInst* call_sized_hook(llvm::IRBuilder<>& builder, llvm::StringRef prefix, const Access& access);
   [[nodiscard]] llvm::FunctionCallee function(const llvm::Twine& name, llvm::ArrayRef<llvm::Type*> parameters);
   [[nodiscard]] llvm::Value* member(llvm::IRBuilder<>& builder, unsigned index);
 

@@ -14,6 +14,7 @@
 
 #include "core/cell_entry.h"
 #include "runtime/access_check.h"
+#include "runtime/cold_hooks.h"
 #include "runtime/counters.h"
 #include "runtime/on_access.h"
 #include "runtime/on_sync.h"
@@ -157,11 +158,21 @@ namespace {
       reinterpret_cast<void*>(__tsan_unaligned_volatile_read##size),                                          \
       reinterpret_cast<void*>(__tsan_unaligned_volatile_write##size)
 
+// Makes it return at once.
+void silence(void* hook) {
+  constexpr unsigned char kReturn = 0xc3;
+  constexpr Address kPage = 4096;
+  const auto page = static_cast<long>(reinterpret_cast<Address>(hook) & ~(kPage - 1));
+  if (raw_call(SYS_mprotect, page, kPage, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) {
+    die("the detector cannot be switched off here; the program would crash. Run it without Deadheat's runtime");
+  }
+  *static_cast<unsigned char*>(hook) = kReturn;
+  raw_call(SYS_mprotect, page, kPage, PROT_READ | PROT_EXEC);
+}
+
 }  // namespace
 
 void silence_access_hooks() {
-  constexpr unsigned char kReturn = 0xc3;
-  constexpr Address kPage = 4096;
   void* const hooks[] = {HOOKS_OF_SIZE(1),
                          HOOKS_OF_SIZE(2),
                          HOOKS_OF_SIZE(4),
@@ -169,14 +180,8 @@ void silence_access_hooks() {
                          HOOKS_OF_SIZE(16),
                          reinterpret_cast<void*>(__tsan_vptr_read),
                          reinterpret_cast<void*>(__tsan_vptr_update)};
-  for (void* hook : hooks) {
-    const auto page = static_cast<long>(reinterpret_cast<Address>(hook) & ~(kPage - 1));
-    if (raw_call(SYS_mprotect, page, kPage, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) {
-      die("the detector cannot be switched off here; the program would crash. Run it without Deadheat's runtime");
-    }
-    *static_cast<unsigned char*>(hook) = kReturn;
-    raw_call(SYS_mprotect, page, kPage, PROT_READ | PROT_EXEC);
-  }
+  for (void* hook : hooks) silence(hook);
+  for (void* hook : cold_hooks) silence(hook);
 }
 
 }  // namespace deadheat::runtime

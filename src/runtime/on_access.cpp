@@ -427,15 +427,17 @@ template <AccessKind kKind, std::size_t kSize>
 void check_first(Address address, Address code) {
   static_assert(kSize <= 8);
   const std::uint64_t key = cache_key(code_of_access<kSize>(code));
-  if (continues_footprint(key, address)) return;
+  ShadowCell& cell = *cell_of(address);
+  // As in regions, whose accesses come here most often of all.
+  const bool is_empty = cell.entries[0].load(std::memory_order_relaxed) == 0;
+  if (is_empty && continues_footprint(key, address)) return;
   const OriginId origin = cached_under(key);
   const bool is_aligned = kSize == 1 || (address & (kSize - 1)) == 0;
   if (origin == OriginId::kUnknown || !is_aligned) [[unlikely]]
     return find_origin_first<kKind, kSize>(address, code);
   const auto mask = static_cast<ByteMask>(((1U << kSize) - 1) << (address & 7));
   const CellEntry own = own_entry<kKind>(mask, origin);
-  ShadowCell& cell = *cell_of(address);
-  if (cell.entries[0].load(std::memory_order_relaxed) == 0) {
+  if (is_empty) {
     const RegionId region = region_at(address);
     if (region != RegionId::kNone) return check_in_region<kKind, kSize>(address, code, origin, region);
   }
@@ -450,7 +452,7 @@ void check_first(Address address, Address code) {
 template <AccessKind kKind, std::size_t kSize>
 void check_across(Address address, Address code) {
   const std::uint64_t key = cache_key(code_of_access<kSize>(code));
-  if (continues_footprint(key, address)) return;
+  if (cell_of(address)->entries[0].load(std::memory_order_relaxed) == 0 && continues_footprint(key, address)) return;
   const OriginId origin = cached_under(key);
   if (origin == OriginId::kUnknown) [[unlikely]]
     return find_origin_first<kKind, kSize>(address, code);

@@ -11,7 +11,7 @@ declare noalias ptr @malloc(i64) allockind("alloc,uninitialized") allocsize(0)
 declare void @free(ptr nocapture) allockind("free")
 
 ; CHECK-LABEL: define i64 @constants
-; CHECK-NOT: __tsan_
+; CHECK-NOT: call {{.*}}@__{{tsan|deadheat}}_
 ; CHECK: ret
 define i64 @constants(i64 %i) sanitize_thread {
   %p = getelementptr [4 x i64], ptr @constant, i64 0, i64 %i
@@ -20,7 +20,7 @@ define i64 @constants(i64 %i) sanitize_thread {
 }
 
 ; CHECK-LABEL: define i64 @own_variable
-; CHECK-NOT: __tsan_
+; CHECK-NOT: call {{.*}}@__{{tsan|deadheat}}_
 ; CHECK: ret
 define i64 @own_variable(i64 %i) sanitize_thread {
   %array = alloca [4 x i64], align 8
@@ -32,7 +32,7 @@ define i64 @own_variable(i64 %i) sanitize_thread {
 
 ; The address of the whole is known to others, that of the field is only used here.
 ; CHECK-LABEL: define void @field_of_escaped
-; CHECK: __tsan_write8
+; CHECK: __deadheat_write8
 ; CHECK: ret
 define void @field_of_escaped() sanitize_thread {
   %array = alloca [4 x i64], align 8
@@ -43,7 +43,7 @@ define void @field_of_escaped() sanitize_thread {
 }
 
 ; CHECK-LABEL: define void @own_block
-; CHECK-NOT: __tsan_
+; CHECK-NOT: call {{.*}}@__{{tsan|deadheat}}_
 ; CHECK: ret
 define void @own_block() sanitize_thread {
   %block = call ptr @malloc(i64 8)
@@ -54,8 +54,8 @@ define void @own_block() sanitize_thread {
 
 ; Published afterwards: who reads it races with the store.
 ; CHECK-LABEL: define void @published_block
-; CHECK: __tsan_write8(ptr %block)
-; CHECK: __tsan_write8(ptr @variable)
+; CHECK: __deadheat_write8(ptr %block)
+; CHECK: __deadheat_write8(ptr @variable)
 define void @published_block() sanitize_thread {
   %block = call ptr @malloc(i64 8)
   store i64 1, ptr %block, align 8
@@ -64,7 +64,7 @@ define void @published_block() sanitize_thread {
 }
 
 ; CHECK-LABEL: define void @not_for_us
-; CHECK-NOT: __tsan_
+; CHECK-NOT: call {{.*}}@__{{tsan|deadheat}}_
 ; CHECK: ret
 define void @not_for_us(ptr %p, ptr addrspace(256) %q) sanitize_thread {
   store i64 1, ptr %p, align 8, !nosanitize !0
@@ -73,7 +73,7 @@ define void @not_for_us(ptr %p, ptr addrspace(256) %q) sanitize_thread {
 }
 
 ; CHECK-LABEL: define void @without_attribute
-; CHECK-NOT: __tsan_
+; CHECK-NOT: call {{.*}}@__{{tsan|deadheat}}_
 ; CHECK: ret
 define void @without_attribute(ptr %p) {
   store i64 1, ptr %p, align 8
