@@ -198,11 +198,10 @@ class CheckWriter {
   // settles all of the term.
   llvm::Value* what_is_missing(const WordTerm& term, std::uint64_t entry, llvm::Value* wanted) {
     llvm::Value* place = entry == 0 ? term.cell : builder_.CreateAdd(term.cell, builder_.getInt64(8 * entry));
-    auto* load = builder_.CreateAlignedLoad(builder_.getInt64Ty(), builder_.CreateIntToPtr(place, builder_.getPtrTy()),
-                                            llvm::Align(8));
+    llvm::LoadInst* load =
+        runtime_.load(builder_, builder_.getInt64Ty(), builder_.CreateIntToPtr(place, builder_.getPtrTy()));
     // Others change entries at any time: one load, whole.
     load->setAtomic(llvm::AtomicOrdering::Unordered);
-    load->setMetadata(llvm::LLVMContext::MD_nosanitize, llvm::MDNode::get(builder_.getContext(), {}));
     llvm::Value* difference = builder_.CreateXor(load, wanted);
     const std::uint64_t care = kEpochBits | kind_care(kind_);
     if (term.mask != nullptr) return builder_.CreateAnd(difference, builder_.CreateOr(term.mask, care));
@@ -236,7 +235,7 @@ bool is_common_size(const Access& access) { return llvm::isPowerOf2_64(access.si
 }  // namespace
 
 RuntimeSymbols::RuntimeSymbols(llvm::Module& module) : module_(module) {
-  llvm::Type* type = llvm::ArrayType::get(llvm::Type::getInt64Ty(module.getContext()), 3);
+  llvm::Type* type = llvm::ArrayType::get(llvm::Type::getInt64Ty(module.getContext()), 7);
   thread_ = llvm::cast<llvm::GlobalVariable>(module.getOrInsertGlobal("__deadheat_thread", type));
   thread_->setThreadLocalMode(llvm::GlobalVariable::InitialExecTLSModel);
 }
@@ -253,10 +252,26 @@ llvm::FunctionCallee RuntimeSymbols::function(const llvm::Twine& name, llvm::Arr
 llvm::Value* RuntimeSymbols::member(llvm::IRBuilder<>& builder, unsigned index) {
   // Not by way of an address that is computed once: a function may go on in another
   // thread after it has switched stacks.
-  llvm::Value* place = builder.CreateConstInBoundsGEP2_64(thread_->getValueType(), thread_, 0, index);
-  auto* load = builder.CreateAlignedLoad(builder.getInt64Ty(), place, llvm::Align(8));
+  return builder.CreateConstInBoundsGEP2_64(thread_->getValueType(), thread_, 0, index);
+}
+
+llvm::Value* RuntimeSymbols::number(llvm::IRBuilder<>& builder, unsigned index) {
+  return load(builder, builder.getInt64Ty(), member(builder, index));
+}
+
+llvm::Value* RuntimeSymbols::pointer(llvm::IRBuilder<>& builder, unsigned index) {
+  return load(builder, builder.getPtrTy(), member(builder, index));
+}
+
+llvm::LoadInst* RuntimeSymbols::load(llvm::IRBuilder<>& builder, llvm::Type* type, llvm::Value* place) {
+  llvm::LoadInst* load = builder.CreateAlignedLoad(type, place, llvm::Align(8));
   load->setMetadata(llvm::LLVMContext::MD_nosanitize, llvm::MDNode::get(builder.getContext(), {}));
   return load;
+}
+
+void RuntimeSymbols::store(llvm::IRBuilder<>& builder, llvm::Value* value, llvm::Value* place) {
+  llvm::StoreInst* store = builder.CreateAlignedStore(value, place, llvm::Align(8));
+  store->setMetadata(llvm::LLVMContext::MD_nosanitize, llvm::MDNode::get(builder.getContext(), {}));
 }
 
 llvm::CallInst* RuntimeSymbols::call_hook(llvm::IRBuilder<>& builder, const Access& access) {
@@ -287,6 +302,21 @@ void RuntimeSymbols::call_cold_hook(llvm::IRBuilder<>& builder, const Access& ac
     call = call_hook(builder, access);
   }
   call->addFnAttr(llvm::Attribute::Cold);
+}
+
+void RuntimeSymbols::call_leaf_hook(llvm::IRBuilder<>& builder, const llvm::CallInst& cold, llvm::Value* caller) {
+  llvm::StringRef name = cold.getCalledFunction()->getName();
+  name.consume_front("__deadheat_");
+  llvm::FunctionCallee hook = function("__deadheat_leaf_" + name, {builder.getPtrTy(), builder.getPtrTy()});
+  llvm::cast<llvm::Function>(hook.getCallee())->setCallingConv(llvm::CallingConv::PreserveMost);
+  llvm::CallInst* call = builder.CreateCall(hook, {cold.getArgOperand(0), caller});
+  call->setCallingConv(llvm::CallingConv::PreserveMost);
+  call->addFnAttr(llvm::Attribute::Cold);
+  call->setDebugLoc(cold.getDebugLoc());
+}
+
+llvm::CallInst* RuntimeSymbols::call_function_entry(llvm::IRBuilder<>& builder, llvm::Value* caller) {
+  return builder.CreateCall(function("__tsan_func_entry", {builder.getPtrTy()}), {caller});
 }
 
 llvm::CallInst* RuntimeSymbols::call_sized_hook(llvm::IRBuilder<>& builder, llvm::StringRef prefix,

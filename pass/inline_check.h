@@ -33,9 +33,21 @@ class RuntimeSymbols {
   // The same after an inline check has failed; keeps registers if there is such a hook.
   void call_cold_hook(llvm::IRBuilder<>& builder, const Access& access);
 
-  [[nodiscard]] llvm::Value* epoch(llvm::IRBuilder<>& builder) { return member(builder, 0); }
-  [[nodiscard]] llvm::Value* cell_mask(llvm::IRBuilder<>& builder) { return member(builder, 1); }
-  [[nodiscard]] llvm::Value* cell_key(llvm::IRBuilder<>& builder) { return member(builder, 2); }
+  // A cold hook once more, from a function that has no frame of its own.
+  void call_leaf_hook(llvm::IRBuilder<>& builder, const llvm::CallInst& cold, llvm::Value* caller);
+  llvm::CallInst* call_function_entry(llvm::IRBuilder<>& builder, llvm::Value* caller);
+
+  [[nodiscard]] llvm::Value* epoch(llvm::IRBuilder<>& builder) { return number(builder, 0); }
+  [[nodiscard]] llvm::Value* cell_mask(llvm::IRBuilder<>& builder) { return number(builder, 1); }
+  [[nodiscard]] llvm::Value* cell_key(llvm::IRBuilder<>& builder) { return number(builder, 2); }
+  [[nodiscard]] llvm::Value* top_frame(llvm::IRBuilder<>& builder) { return pointer(builder, 4); }
+  [[nodiscard]] llvm::Value* lowest_frame(llvm::IRBuilder<>& builder) { return pointer(builder, 5); }
+  [[nodiscard]] llvm::Value* frame_limit(llvm::IRBuilder<>& builder) { return pointer(builder, 6); }
+  void set_top_frame(llvm::IRBuilder<>& builder, llvm::Value* frame) { store(builder, frame, member(builder, 4)); }
+
+  // Not of the program's, so not to be checked.
+  llvm::LoadInst* load(llvm::IRBuilder<>& builder, llvm::Type* type, llvm::Value* place);
+  void store(llvm::IRBuilder<>& builder, llvm::Value* value, llvm::Value* place);
 
   [[nodiscard]] llvm::Module& module() { return module_; }
 
@@ -43,7 +55,10 @@ class RuntimeSymbols {
   // Of a plain access of a common size: "PREFIX[unaligned_](read|write)SIZE".
   llvm::CallInst* call_sized_hook(llvm::IRBuilder<>& builder, llvm::StringRef prefix, const Access& access);
   [[nodiscard]] llvm::FunctionCallee function(const llvm::Twine& name, llvm::ArrayRef<llvm::Type*> parameters);
+  // Of ThreadLocal: the place of a member, and what is there.
   [[nodiscard]] llvm::Value* member(llvm::IRBuilder<>& builder, unsigned index);
+  [[nodiscard]] llvm::Value* number(llvm::IRBuilder<>& builder, unsigned index);
+  [[nodiscard]] llvm::Value* pointer(llvm::IRBuilder<>& builder, unsigned index);
 
   llvm::Module& module_;
   llvm::GlobalVariable* thread_;  // struct ThreadLocal of the runtime

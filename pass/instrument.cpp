@@ -4,6 +4,7 @@
 #include "access.h"
 #include "checked_mark.h"
 #include "elimination.h"
+#include "frames.h"
 #include "inline_check.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
@@ -79,12 +80,8 @@ void explain(const llvm::Function& function, const Summary& summary, llvm::Optim
   });
 }
 
-}  // namespace
-
-llvm::PreservedAnalyses InstrumentPass::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
-  if (!function.hasFnAttribute(llvm::Attribute::SanitizeThread) || function.hasFnAttribute(llvm::Attribute::Naked)) {
-    return llvm::PreservedAnalyses::all();
-  }
+// Returns whether anything was changed.
+bool instrument_accesses(llvm::Function& function, llvm::FunctionAnalysisManager& analyses, RuntimeSymbols& runtime) {
   const auto& library = analyses.getResult<llvm::TargetLibraryAnalysis>(function);
   Summary summary;
   HarmlessAccesses harmless(library);
@@ -101,14 +98,27 @@ llvm::PreservedAnalyses InstrumentPass::run(llvm::Function& function, llvm::Func
   for (const CheckGroup& group : groups) summary.checked += group.accesses.size();
   explain(function, summary, analyses.getResult<llvm::OptimizationRemarkEmitterAnalysis>(function));
 
-  RuntimeSymbols runtime(*function.getParent());
   const bool has_rare = instrument_rare_accesses(function, runtime);
   for (const CheckGroup& group : groups) emit_check(runtime, group);
   // Now that there are checks in their place.
   for (const Candidate& candidate : candidates) {
     if (llvm::isa<llvm::CallInst>(candidate.access.instruction)) candidate.access.instruction->eraseFromParent();
   }
-  return candidates.empty() && !has_rare ? llvm::PreservedAnalyses::all() : llvm::PreservedAnalyses::none();
+  return !candidates.empty() || has_rare;
+}
+
+}  // namespace
+
+llvm::PreservedAnalyses InstrumentPass::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+  if (function.hasFnAttribute(llvm::Attribute::Naked) ||
+      function.hasFnAttribute(llvm::Attribute::DisableSanitizerInstrumentation)) {
+    return llvm::PreservedAnalyses::all();
+  }
+  RuntimeSymbols runtime(*function.getParent());
+  const bool is_checked = function.hasFnAttribute(llvm::Attribute::SanitizeThread);
+  const bool has_checks = is_checked && instrument_accesses(function, analyses, runtime);
+  const bool has_frames = instrument_frames(function, runtime);
+  return has_checks || has_frames ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }
 
 }  // namespace deadheat::pass

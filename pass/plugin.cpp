@@ -2,8 +2,8 @@
 // Where the pass goes in clang's pipeline: the checks of loops before the vectoriser
 // changes the loops, everything else at the end, when the optimiser has removed
 // what it can. clang's own pass of -fsanitize=thread comes after both (with
-// -tsan-instrument-memory-accesses=0) and makes hooks of atomic operations, of
-// memcpy and the like, and of function entries and exits.
+// -tsan-instrument-memory-accesses=0 and -tsan-instrument-func-entry-exit=0) and
+// makes hooks of atomic operations, of memcpy and the like.
 #include "hoisting.h"
 #include "instrument.h"
 #include "llvm/Passes/PassBuilder.h"

@@ -82,8 +82,9 @@ bool expand_atomic(llvm::AtomicRMWInst& atomic, RuntimeSymbols& runtime) {
   const auto load = runtime.module().getOrInsertFunction(prefix + "_load", number, builder.getPtrTy(), order_type);
   const auto exchange = runtime.module().getOrInsertFunction(
       prefix + "_compare_exchange_val", number, builder.getPtrTy(), number, number, order_type, order_type);
-  llvm::Value* first = builder.CreateCall(
+  llvm::CallInst* first = builder.CreateCall(
       load, {atomic.getPointerOperand(), builder.getInt32(order_number(llvm::AtomicOrdering::Monotonic))});
+  first->setDoesNotThrow();
   llvm::BasicBlock* before = atomic.getParent();
   llvm::BasicBlock* after = before->splitBasicBlock(&atomic);
   llvm::BasicBlock* loop = llvm::BasicBlock::Create(builder.getContext(), "", before->getParent(), after);
@@ -94,9 +95,10 @@ bool expand_atomic(llvm::AtomicRMWInst& atomic, RuntimeSymbols& runtime) {
   llvm::Value* wanted = llvm::buildAtomicRMWValue(atomic.getOperation(), builder,
                                                   builder.CreateBitOrPointerCast(seen, type), atomic.getValOperand());
   const llvm::AtomicOrdering on_failure = llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(atomic.getOrdering());
-  llvm::Value* found = builder.CreateCall(
+  llvm::CallInst* found = builder.CreateCall(
       exchange, {atomic.getPointerOperand(), seen, builder.CreateBitOrPointerCast(wanted, number),
                  builder.getInt32(order_number(atomic.getOrdering())), builder.getInt32(order_number(on_failure))});
+  found->setDoesNotThrow();
   seen->addIncoming(first, before);
   seen->addIncoming(found, loop);
   builder.CreateCondBr(builder.CreateICmpEQ(found, seen), after, loop);

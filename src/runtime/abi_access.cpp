@@ -77,20 +77,11 @@ HOOK void __tsan_init() {
 }
 
 HOOK void __tsan_func_entry(void* call) {
-  Frame* top = current.top;
-  if (top == current.limit) [[unlikely]]
-    return enter_too_deep();
-  top->call = reinterpret_cast<Address>(call);
-  top->path = longer_path((top - 1)->path, reinterpret_cast<Address>(call));
-  top->context = 0;
-  current.top = top + 1;
+  if (!push_frame(reinterpret_cast<Address>(call))) [[unlikely]]
+    enter_too_deep();
 }
 
-HOOK void __tsan_func_exit() {
-  if (current.top == current.bottom) [[unlikely]]
-    return;
-  --current.top;
-}
+HOOK void __tsan_func_exit() { pop_frame(); }
 
 #define ACCESS_HOOKS(size, access)                                                                                     \
   HOOK void __tsan_read##size(void* at) { access<kRead, size>(at, CALLER); }                                           \

@@ -4,7 +4,7 @@
 
 namespace deadheat::runtime {
 
-inline constexpr int kColdHooks = 18;
+inline constexpr int kColdHooks = 36;
 [[gnu::visibility("hidden")]] extern void* const cold_hooks[kColdHooks];
 
 }  // namespace deadheat::runtime

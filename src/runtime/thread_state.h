@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/sync_clock.h"
@@ -53,8 +54,9 @@ struct alignas(16) NoCells {
 };
 [[gnu::visibility("hidden")]] extern NoCells no_cells;
 
-// The first three members are known to the code that the compiler pass puts into
-// programs (pass/inline_check.cpp), by their offsets and the symbol's name.
+// The members up to `limit` are known to the code that the compiler pass puts into
+// programs (pass/inline_check.h), by their offsets and the symbol's name; so is
+// Frame (pass/frames.cpp).
 struct ThreadLocal {
   // Slot and clock where an entry of the shadow has them (core/cell_entry.h); 0
   // when every access must take the slow path (not registered, ignoring,
@@ -87,8 +89,29 @@ struct ThreadLocal {
   std::uint32_t pending_signals = 0;
 };
 
+static_assert(offsetof(ThreadLocal, cell_key) == 16 && offsetof(ThreadLocal, top) == 32 &&
+              offsetof(ThreadLocal, bottom) == 40 && offsetof(ThreadLocal, limit) == 48);
+static_assert(sizeof(Frame) == 24 && offsetof(Frame, path) == 8 && offsetof(Frame, context) == 16);
+
 extern constinit thread_local ThreadLocal current __asm__("__deadheat_thread")
     __attribute__((tls_model("initial-exec"), visibility("default")));
+
+// A call begins; false when there is no room for it.
+[[nodiscard, gnu::always_inline]] inline bool push_frame(Address call) {
+  Frame* const top = current.top;
+  if (top == current.limit) [[unlikely]]
+    return false;
+  top->call = call;
+  top->path = longer_path((top - 1)->path, call);
+  top->context = 0;
+  current.top = top + 1;
+  return true;
+}
+// A call ends.
+[[gnu::always_inline]] inline void pop_frame() {
+  if (current.top != current.bottom) [[likely]]
+    --current.top;
+}
 
 // The runtime is set up; interceptors pass through before.
 extern std::atomic<bool> runtime_is_ready;

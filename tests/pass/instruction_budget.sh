@@ -15,9 +15,10 @@ budget() {
   local name="$1" limit="$2" count
   printf '%s\n' "$3" >"$work/access.c"
   "$deadheat" cc --cc=clang-19 -O2 -c "$work/access.c" -o "$work/access.o"
-  # The hooks at entry come first; the check ends at the first branch after them.
+  # A function that calls nobody begins with the check, after the stack is aligned; the
+  # check ends at the first branch.
   count="$(objdump -d --no-show-raw-insn --disassemble=access "$work/access.o" |
-    awk -F'\t' '/\tcall/ { count = 0; next } NF >= 2 && /^ / { ++count } /\tj[a-z]+ / { print count; exit }')"
+    awk -F'\t' '/\tpush/ { next } NF >= 2 && /^ / { ++count } /\tj[a-z]+ / { print count; exit }')"
   if ((count > limit)); then
     echo "$name takes $count instructions, more than $limit:"
     objdump -d --no-show-raw-insn --disassemble=access "$work/access.o"
@@ -29,7 +30,7 @@ budget() {
 
 budget "a read of 8 bytes" 10 'long access(long* p) { return *p; }'
 budget "a write of 8 bytes" 10 'void access(long* p) { *p = 1; }'
-budget "a read of 4 bytes" 15 'int access(int* p) { return *p; }'
-budget "a write of 1 byte" 15 'void access(char* p) { *p = 1; }'
+budget "a read of 4 bytes" 16 'int access(int* p) { return *p; }'
+budget "a write of 1 byte" 16 'void access(char* p) { *p = 1; }'
 budget "two fields of 8 bytes" 14 'long access(long* p) { return p[0] + p[1]; }'
 ((failures == 0))

@@ -7,7 +7,7 @@ declare void @may_synchronise()
 declare double @sqrt(double)
 
 ; CHECK-LABEL: define void @same_again
-; CHECK-COUNT-1: call preserve_mostcc void @__deadheat_write8
+; CHECK-COUNT-1: call preserve_mostcc void @__deadheat_{{(leaf_)?}}write8
 ; CHECK-NOT: call {{.*}}@__{{tsan|deadheat}}_
 ; CHECK: ret
 define void @same_again(ptr %p, i1 %c) sanitize_thread {
@@ -24,8 +24,8 @@ end:
 }
 
 ; CHECK-LABEL: define void @on_one_path_only
-; CHECK: call preserve_mostcc void @__deadheat_write8
-; CHECK: call preserve_mostcc void @__deadheat_read8
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}write8
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}read8
 define void @on_one_path_only(ptr %p, i1 %c) sanitize_thread {
   br i1 %c, label %more, label %end
 more:
@@ -37,9 +37,9 @@ end:
 }
 
 ; CHECK-LABEL: define void @call_between
-; CHECK: call preserve_mostcc void @__deadheat_write8
-; CHECK: call void @may_synchronise
-; CHECK: call preserve_mostcc void @__deadheat_write8
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}write8
+; CHECK: {{call|invoke}} void @may_synchronise
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}write8
 define void @call_between(ptr %p) sanitize_thread {
   store i64 1, ptr %p, align 8
   call void @may_synchronise()
@@ -48,8 +48,8 @@ define void @call_between(ptr %p) sanitize_thread {
 }
 
 ; CHECK-LABEL: define void @fence_between
-; CHECK: call preserve_mostcc void @__deadheat_write8
-; CHECK: call preserve_mostcc void @__deadheat_write8
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}write8
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}write8
 define void @fence_between(ptr %p) sanitize_thread {
   store i64 1, ptr %p, align 8
   fence release
@@ -59,8 +59,8 @@ define void @fence_between(ptr %p) sanitize_thread {
 
 ; A read says nothing of a write, and the write is checked.
 ; CHECK-LABEL: define void @read_on_the_way
-; CHECK: call preserve_mostcc void @__deadheat_read8
-; CHECK: call preserve_mostcc void @__deadheat_write8
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}read8
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}write8
 define void @read_on_the_way(ptr %p, i1 %c) sanitize_thread {
   %value = load i64, ptr %p, align 8
   br i1 %c, label %more, label %end
@@ -73,7 +73,7 @@ end:
 
 ; CHECK-LABEL: define void @read_before_write
 ; CHECK-NOT: {{__tsan_|__deadheat_}}read
-; CHECK: call preserve_mostcc void @__deadheat_write8
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}write8
 ; CHECK-NOT: call {{.*}}@__{{tsan|deadheat}}_
 ; CHECK: ret
 define void @read_before_write(ptr %p) sanitize_thread {
@@ -84,9 +84,9 @@ define void @read_before_write(ptr %p) sanitize_thread {
 }
 
 ; CHECK-LABEL: define void @read_then_call_then_write
-; CHECK: call preserve_mostcc void @__deadheat_read8
-; CHECK: call void @may_synchronise
-; CHECK: call preserve_mostcc void @__deadheat_write8
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}read8
+; CHECK: {{call|invoke}} void @may_synchronise
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}write8
 define void @read_then_call_then_write(ptr %p) sanitize_thread {
   %value = load i64, ptr %p, align 8
   call void @may_synchronise()
@@ -97,7 +97,7 @@ define void @read_then_call_then_write(ptr %p) sanitize_thread {
 ; The name stands for another address in each turn.
 ; CHECK-LABEL: define void @pointer_moves_on
 ; CHECK: loop:
-; CHECK: call preserve_mostcc void @__deadheat_write8
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}write8
 define void @pointer_moves_on(ptr %p, i64 %n) sanitize_thread {
 entry:
   br label %loop
@@ -115,11 +115,11 @@ end:
 ; CHECK-LABEL: define i64 @neighbours
 ; CHECK-COUNT-3: load atomic i64
 ; CHECK: br i1
-; CHECK: call preserve_mostcc void @__deadheat_read8(ptr %p)
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}read8(ptr %p{{[,)]}}
 ; CHECK: %[[SECOND:.*]] = getelementptr i8, ptr %p, i64 8
-; CHECK: call preserve_mostcc void @__deadheat_read4(ptr %[[SECOND]])
-; CHECK: call preserve_mostcc void @__deadheat_read4
-; CHECK: call preserve_mostcc void @__deadheat_read8
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}read4(ptr %[[SECOND]]{{[,)]}}
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}read4
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}read8
 ; CHECK-NOT: call {{.*}}@__{{tsan|deadheat}}_
 ; CHECK: ret
 define i64 @neighbours(ptr %p) sanitize_thread {
@@ -135,10 +135,10 @@ define i64 @neighbours(ptr %p) sanitize_thread {
 
 ; A write among them has a check of its own; so has what follows a call.
 ; CHECK-LABEL: define void @not_together
-; CHECK: call preserve_mostcc void @__deadheat_read8
-; CHECK: call preserve_mostcc void @__deadheat_write8
-; CHECK: call void @may_synchronise
-; CHECK: call preserve_mostcc void @__deadheat_write8
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}read8
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}write8
+; CHECK: {{call|invoke}} void @may_synchronise
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}write8
 define void @not_together(ptr %p) sanitize_thread {
   %a = load i64, ptr %p, align 8
   %pb = getelementptr i8, ptr %p, i64 8

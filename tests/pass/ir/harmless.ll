@@ -32,7 +32,7 @@ define i64 @own_variable(i64 %i) sanitize_thread {
 
 ; The address of the whole is known to others, that of the field is only used here.
 ; CHECK-LABEL: define void @field_of_escaped
-; CHECK: __deadheat_write8
+; CHECK: __deadheat_{{(leaf_)?}}write8
 ; CHECK: ret
 define void @field_of_escaped() sanitize_thread {
   %array = alloca [4 x i64], align 8
@@ -54,8 +54,8 @@ define void @own_block() sanitize_thread {
 
 ; Published afterwards: who reads it races with the store.
 ; CHECK-LABEL: define void @published_block
-; CHECK: __deadheat_write8(ptr %block)
-; CHECK: __deadheat_write8(ptr @variable)
+; CHECK: __deadheat_{{(leaf_)?}}write8(ptr %block{{[0-9,)]}}
+; CHECK: __deadheat_{{(leaf_)?}}write8(ptr @variable{{[,)]}}
 define void @published_block() sanitize_thread {
   %block = call ptr @malloc(i64 8)
   store i64 1, ptr %block, align 8

@@ -4,7 +4,7 @@
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-pc-linux-gnu"
 
-; CHECK: @__deadheat_thread = external thread_local(initialexec) global [3 x i64]
+; CHECK: @__deadheat_thread = external thread_local(initialexec) global [7 x i64]
 
 ; CHECK-LABEL: define i64 @read8
 ; CHECK: %[[TWICE:.*]] = shl i64 %{{.*}}, 1
@@ -14,7 +14,7 @@ target triple = "x86_64-pc-linux-gnu"
 ; CHECK: lshr i64 %{{.*}}, 23
 ; CHECK: br i1
 ; CHECK: load atomic i64
-; CHECK: call preserve_mostcc void @__deadheat_read8(ptr %p)
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}read8(ptr %p{{[,)]}}
 ; CHECK: load i64, ptr %p
 define i64 @read8(ptr %p) sanitize_thread {
   %value = load i64, ptr %p, align 8
@@ -23,7 +23,7 @@ define i64 @read8(ptr %p) sanitize_thread {
 
 ; CHECK-LABEL: define void @write8
 ; CHECK: lshr i64 %{{.*}}, 22
-; CHECK: call preserve_mostcc void @__deadheat_write8(ptr %p)
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}write8(ptr %p{{[,)]}}
 define void @write8(ptr %p) sanitize_thread {
   store i64 1, ptr %p, align 8
   ret void
@@ -32,7 +32,7 @@ define void @write8(ptr %p) sanitize_thread {
 ; The position in the word is not known: the mask is shifted.
 ; CHECK-LABEL: define i32 @read4
 ; CHECK: shl i64 251658240
-; CHECK: call preserve_mostcc void @__deadheat_read4(ptr %p)
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}read4(ptr %p{{[,)]}}
 define i32 @read4(ptr %p) sanitize_thread {
   %value = load i32, ptr %p, align 4
   ret i32 %value
@@ -41,7 +41,7 @@ define i32 @read4(ptr %p) sanitize_thread {
 ; It is known: the upper half of a word.
 ; CHECK-LABEL: define i32 @read4_upper
 ; CHECK-NOT: shl i64 251658240
-; CHECK: call preserve_mostcc void @__deadheat_read4(ptr %upper)
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}read4(ptr %upper{{[,)]}}
 define i32 @read4_upper(ptr align 8 %p) sanitize_thread {
   %upper = getelementptr i8, ptr %p, i64 4
   %value = load i32, ptr %upper, align 4
@@ -51,7 +51,7 @@ define i32 @read4_upper(ptr align 8 %p) sanitize_thread {
 ; May lie in two words.
 ; CHECK-LABEL: define i64 @read8_anywhere
 ; CHECK: add i64 %{{.*}}, 7
-; CHECK: call preserve_mostcc void @__deadheat_unaligned_read8(ptr %p)
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}unaligned_read8(ptr %p{{[,)]}}
 define i64 @read8_anywhere(ptr %p) sanitize_thread {
   %value = load i64, ptr %p, align 1
   ret i64 %value
@@ -75,7 +75,8 @@ define i24 @read3(ptr %p) sanitize_thread {
 
 ; In three or four words, nobody knows how: always a call.
 ; CHECK-LABEL: define <3 x i64> @read24
-; CHECK-NEXT: call void @__tsan_read_range(ptr %p, i64 24)
+; CHECK-NOT: load atomic
+; CHECK: call void @__tsan_read_range(ptr %p, i64 24)
 define <3 x i64> @read24(ptr %p) sanitize_thread {
   %value = load <3 x i64>, ptr %p, align 1
   ret <3 x i64> %value

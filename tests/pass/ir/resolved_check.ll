@@ -8,7 +8,7 @@ declare void @__deadheat_check(ptr, i64)
 ; CHECK-LABEL: define void @before_loop
 ; CHECK-NOT: call void @__deadheat_check
 ; CHECK: load atomic i64
-; CHECK: call preserve_mostcc void @__deadheat_read8(ptr %p)
+; CHECK: call preserve_mostcc void @__deadheat_{{(leaf_)?}}read8(ptr %p{{[,)]}}
 ; CHECK-NOT: __deadheat_check
 ; CHECK: ret
 define void @before_loop(ptr %p) sanitize_thread {
