@@ -96,6 +96,7 @@ class Analyser {
     analysis.event_count = event_count_;
     analysis.thread_count = census_.count();
     analysis.incomplete = error_ ? std::optional(error_->message) : source_->truncation();
+    analysis.sampled = detector_->sampled_share();
     analysis.findings = detector_->findings();
     analysis.counters = detector_->counters();
     analysis.dictionary = source_->dictionary();
@@ -123,6 +124,10 @@ std::string name_of(DetectorKind kind) {
       return "djit";
     case DetectorKind::kReference:
       return "reference";
+    case DetectorKind::kPacer:
+      return "pacer";
+    case DetectorKind::kLiteRace:
+      return "literace";
   }
   return "unknown";
 }

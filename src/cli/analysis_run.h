@@ -31,7 +31,7 @@ struct AnalysisRun {
   double seconds = 0;
 };
 
-// "fasttrack", "slimstate", "djit", "reference".
+// As the user names it: "fasttrack", "slimstate", "djit", ...
 [[nodiscard]] std::string name_of(DetectorKind kind);
 
 // Errors: those of open_trace(). Shows its progress on a terminal.

@@ -6,6 +6,7 @@
 // code then tells a damaged trace (1) from one that merely ends early (a warning).
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "cli/common_options.h"
 #include "cli/messages.h"
 #include "cli/output.h"
+#include "cli/rate.h"
 #include "cli/terminal.h"
 #include "report/describe.h"
 #include "report/finding_json.h"
@@ -30,6 +32,9 @@ struct AnalyzeOptions {
   ReportFormat format = ReportFormat::kText;
   std::optional<std::string> output;
   ColourChoice colour = ColourChoice::kAuto;
+  std::optional<double> rate;
+  std::optional<std::uint64_t> seed;
+  std::optional<std::uint64_t> period;
   bool strict_atomics = false;
   bool no_check = false;
   bool stats = false;
@@ -39,12 +44,19 @@ constexpr char kAnalyzeFooter[] = R"(Examples:
   deadheat analyze run.trace
   deadheat analyze run.trace --format json --output races.json
   deadheat analyze run.trace --detector reference --stats
+  deadheat analyze run.trace --detector pacer --rate 3% --seed 7
   deadheat analyze run.trace || [ $? -eq 66 ]     fail on errors, not on races
 
 Detectors: fasttrack is exact and fast; slimstate is fasttrack with few cells and few
 checks for arrays, for traces with large loops; djit keeps full vector clocks for
 every variable; reference is the slow and simple one that the others are tested
 against. All find the same racy bytes.
+
+Two more show what sampling would have found. pacer records the accesses of random
+periods, --rate of all, and finds each race whose first access it recorded, so each
+with a probability equal to the rate; without --rate it samples in the periods that
+the trace has (sampling_begin, sampling_end). literace records code that rarely
+runs, and promises nothing.
 
 A trace that stops early or is damaged: the races before that point are shown.
 
@@ -81,7 +93,36 @@ void print_damage(const AnalysisRun& run) {
   }
 }
 
+// The options that only PACER has. Errors: kUnsupported, bad usage.
+Status settle_sampling(AnalyzeOptions& options) {
+  if (options.request.detector != DetectorKind::kPacer) {
+    const char* const stray = options.rate ? "--rate" : options.seed ? "--seed" : options.period ? "--period" : nullptr;
+    if (stray == nullptr) return {};
+    return Error{ErrorCode::kUnsupported, fmt::format("{} is for --detector pacer", stray)};
+  }
+  if (!options.rate) {
+    if (!options.seed && !options.period) return {};
+    return Error{ErrorCode::kUnsupported, fmt::format("{} needs --rate", options.seed ? "--seed" : "--period")};
+  }
+  SamplingPlan plan;
+  plan.rate = *options.rate;
+  plan.seed = options.seed.value_or(plan.seed);
+  plan.period = options.period.value_or(plan.period);
+  options.request.detector_options.sampling = plan;
+  return {};
+}
+
+// The trace's own periods were asked for, and it has none.
+void note_missing_periods(const AnalyzeOptions& options, const Analysis& analysis) {
+  if (options.rate || !analysis.sampled || analysis.sampled->sampled != 0) return;
+  print_note("nothing was sampled: no sampling period of the trace has an access; --rate makes its own periods");
+}
+
 ExitCode analyze(AnalyzeOptions& options) {
+  if (const Status status = settle_sampling(options); !status.ok()) {
+    print_error(fmt::format("{}; see 'deadheat analyze --help'", status.error().message));
+    return ExitCode::kUsage;
+  }
   if (options.strict_atomics) options.request.detector_options.release_sequences = ReleaseSequences::kCpp20;
   if (options.no_check) options.request.checking = Checking::kOff;
 
@@ -109,6 +150,7 @@ ExitCode analyze(AnalyzeOptions& options) {
   const Analysis& analysis = run.value().analysis;
   if (to_file) fmt::print(stderr, "{}", format_summary(analysis, ColourMode::kPlain));
   print_damage(run.value());
+  if (options.request.detector == DetectorKind::kPacer) note_missing_periods(options, analysis);
   if (run.value().error) return ExitCode::kFailure;
   return analysis.findings.empty() ? ExitCode::kSuccess : ExitCode::kRacesFound;
 }
@@ -124,8 +166,18 @@ void add_analyze_command(CLI::App& app, ExitCode& result) {
                            {{"fasttrack", DetectorKind::kFastTrack},
                             {"slimstate", DetectorKind::kSlimState},
                             {"djit", DetectorKind::kDjit},
-                            {"reference", DetectorKind::kReference}},
-                           "fasttrack (default), slimstate, djit or reference");
+                            {"reference", DetectorKind::kReference},
+                            {"pacer", DetectorKind::kPacer},
+                            {"literace", DetectorKind::kLiteRace}},
+                           "fasttrack (default), slimstate, djit, reference, pacer or literace");
+  add_rate_option(*command, options->rate, "With pacer: the share of accesses to sample, as 3% or 0.03");
+  command->add_option("--seed", options->seed, "With --rate: another seed, other periods (default 1)")
+      ->option_text("NUMBER");
+  command
+      ->add_option("--period", options->period,
+                   fmt::format("With --rate: accesses in a sampling period (default {})", SamplingPlan::kUsualPeriod))
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40))
+      ->option_text("NUMBER");
   add_format_option(*command, options->format);
   command->add_option("-o,--output", options->output, "Write the report there, not to standard output")
       ->option_text("FILE");

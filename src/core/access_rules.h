@@ -30,6 +30,9 @@
 //
 // Guarantee: of each location the first race is found, and every report is a
 // race. After a report the location goes on being checked.
+//
+// A sampling detector (pacer.h) also has accesses that it does not record. They
+// are checked in the same way, and remove what they would have replaced.
 #pragma once
 
 #include <concepts>
@@ -86,6 +89,40 @@ constexpr bool any_history(Step&& step) {
          step.template operator()<kHistories[2]>() || step.template operator()<kHistories[3]>();
 }
 
+// Calls on_race for each history that an access of kind kOwn races with.
+template <AccessKind kOwn, ClockView View, class Cell, class OnRace>
+constexpr void check_histories(const View& self, Cell&& cell, OnRace&& on_race) {
+  any_history([&]<AccessKind kHistory>() {
+    if constexpr (conflict(kHistory, kOwn)) {
+      auto history = cell.template history<kHistory>();
+      if (!history.is_before(self)) [[unlikely]]
+        on_race.template operator()<kHistory>(history);
+    }
+    return false;
+  });
+}
+
+// What a plain write leaves of the histories.
+template <class Cell>
+constexpr void clear_histories(Cell&& cell) {
+  any_history([&]<AccessKind kHistory>() {
+    cell.template history<kHistory>().clear();
+    return false;
+  });
+}
+
+// What an access of another kind leaves of the histories that are not its own.
+template <AccessKind kOwn, ClockView View, class Cell>
+constexpr void clear_subsumed(const View& self, Cell&& cell) {
+  any_history([&]<AccessKind kHistory>() {
+    if constexpr (kHistory != kOwn && subsumes(kOwn, kHistory)) {
+      auto history = cell.template history<kHistory>();
+      if (!history.is_empty() && history.is_before(self)) history.clear();
+    }
+    return false;
+  });
+}
+
 }  // namespace rules
 
 // The thread itself made a subsuming access in this very epoch: nothing is to be
@@ -110,35 +147,18 @@ RuleStep apply_access(const View& self, Cell&& cell, const Record& now, OnRace&&
   constexpr AccessKind kOwn = history_of(kKind);
 
   if (repeats_epoch<kKind>(self, cell)) return RuleStep::kSameEpoch;
-
-  rules::any_history([&]<AccessKind kHistory>() {
-    if constexpr (conflict(kHistory, kOwn)) {
-      auto history = cell.template history<kHistory>();
-      if (!history.is_before(self)) [[unlikely]]
-        on_race.template operator()<kHistory>(history);
-    }
-    return false;
-  });
+  rules::check_histories<kOwn>(self, cell, on_race);
 
   auto own = cell.template history<kOwn>();
   static_assert(AccessHistory<decltype(own), View, Record>);
   if constexpr (kOwn == AccessKind::kWrite) {
     const bool had_readers = cell.template history<AccessKind::kRead>().is_shared();
-    rules::any_history([&]<AccessKind kHistory>() {
-      cell.template history<kHistory>().clear();
-      return false;
-    });
+    rules::clear_histories(cell);
     own.replace(now);
     return had_readers ? RuleStep::kShared : RuleStep::kExclusive;
   }
 
-  rules::any_history([&]<AccessKind kHistory>() {
-    if constexpr (kHistory != kOwn && subsumes(kOwn, kHistory)) {
-      auto history = cell.template history<kHistory>();
-      if (!history.is_empty() && history.is_before(self)) history.clear();
-    }
-    return false;
-  });
+  rules::clear_subsumed<kOwn>(self, cell);
   if (own.is_shared()) {
     own.add(now);
     return RuleStep::kShared;
@@ -149,6 +169,29 @@ RuleStep apply_access(const View& self, Cell&& cell, const Record& now, OnRace&&
   }
   own.add(now);
   return RuleStep::kShare;
+}
+
+// The same for an access that is not sampled (PACER paper, Table 4, s = false).
+// What it races with is reported; what it would have replaced goes, because a race
+// of that with a later access is a race of this one as well, and not the shortest.
+template <AccessKind kKind, ClockView View, class Cell, class OnRace>
+void apply_unsampled_access(const View& self, Cell&& cell, OnRace&& on_race) {
+  constexpr AccessKind kOwn = history_of(kKind);
+
+  if (repeats_epoch<kKind>(self, cell)) return;
+  rules::check_histories<kOwn>(self, cell, on_race);
+
+  if constexpr (kOwn == AccessKind::kWrite) {
+    rules::clear_histories(cell);
+  } else {
+    rules::clear_subsumed<kOwn>(self, cell);
+    auto own = cell.template history<kOwn>();
+    if (own.is_shared()) {
+      own.remove(self.epoch().slot());
+    } else if (own.is_before(self)) {
+      own.clear();
+    }
+  }
 }
 
 }  // namespace deadheat

@@ -20,18 +20,22 @@
 
 namespace deadheat {
 
-class BarrierClocks {
+template <class Clocks>
+class BarrierClocksOf {
  public:
-  void arrive(ThreadClock& thread, SyncId barrier, std::uint64_t phase) {
+  using Thread = typename Clocks::Thread;
+  using Sync = typename Clocks::Sync;
+
+  void arrive(Thread& thread, SyncId barrier, std::uint64_t phase) {
     Phase& current = current_[raw(barrier)];
-    if (current.clock == nullptr || current.number != phase) current = {phase, std::make_shared<SyncClock>()};
+    if (current.clock == nullptr || current.number != phase) current = {phase, std::make_shared<Sync>()};
     thread.release(*current.clock);
     std::vector<Phase>& mine = arrived_[{thread.id(), barrier}];
     if (mine.size() == 2) mine.erase(mine.begin());
     mine.push_back(current);
   }
 
-  void leave(ThreadClock& thread, SyncId barrier, std::uint64_t phase) {
+  void leave(Thread& thread, SyncId barrier, std::uint64_t phase) {
     const auto mine = arrived_.find({thread.id(), barrier});
     if (mine == arrived_.end()) return;
     std::vector<Phase>& phases = mine->second;
@@ -49,11 +53,13 @@ class BarrierClocks {
  private:
   struct Phase {
     std::uint64_t number = 0;
-    std::shared_ptr<SyncClock> clock;
+    std::shared_ptr<Sync> clock;
   };
 
   FlatMap<Phase> current_;
   std::map<std::pair<ThreadId, SyncId>, std::vector<Phase>> arrived_;  // not yet left
 };
+
+using BarrierClocks = BarrierClocksOf<CopiedClocks<>>;
 
 }  // namespace deadheat

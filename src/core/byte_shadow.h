@@ -22,6 +22,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/flat_map.h"
@@ -45,6 +46,7 @@ concept CellPolicy = requires(Policy policy, typename Policy::Cell cell, const A
   { policy.cell_after_free(record) } -> std::same_as<typename Policy::Cell>;
   // Calls the function with every record of the cell.
   policy.for_each_record(cell, [](const AccessRecord&) {});
+  // For revisit(), has_no_history(cell) as well.
 };
 
 // Bytes that share a cell: those of `mask` in the word at `base`, or, with a
@@ -93,6 +95,30 @@ class ByteShadow {
         policy_.release(cell);
       });
       freed_.assign(first, end, record);
+    });
+  }
+
+  // Calls visit(cell, touched) for the cells that [address, address + size) has and
+  // makes none. A cell that visit leaves without history goes, and its page with the
+  // last one.
+  template <class Visit>
+  void revisit(Address address, std::uint64_t size, Visit&& visit) {
+    if (pages_.empty() && freed_.empty()) return;
+    const std::uint64_t offset = address % kWordBytes;
+    if (offset + size <= kWordBytes && freed_.empty()) [[likely]] {
+      const std::unique_ptr<Page>* page = pages_.find(address / kPageBytes);
+      if (page == nullptr) return;
+      const auto mask = static_cast<std::uint8_t>(((1U << size) - 1U) << offset);
+      if (revisit_word((*page)->words[word_index(address)], address - offset, mask, visit)) drop_if_unused(address);
+      return;
+    }
+    for_each_page(address, last_byte(address, size), [&](Address first, Address end, Page* page) {
+      if (page == nullptr) return revisit_freed(first, end, visit);
+      bool is_any_unused = false;
+      for_each_word(first, end, [&](Address base, std::uint8_t mask) {
+        is_any_unused |= revisit_word(page->words[word_index(base)], base, mask, visit);
+      });
+      if (is_any_unused) drop_if_unused(first);
     });
   }
 
@@ -174,7 +200,8 @@ class ByteShadow {
     std::vector<Address> present;
     const Address low = first / kPageBytes;
     const Address high = last / kPageBytes;
-    if (high - low <= pages_.size()) {
+    constexpr Address kFew = 64;  // a lookup each costs less than going through the table
+    if (high - low <= std::max<Address>(pages_.size(), kFew)) {
       for (Address number = low; number <= high; ++number) {
         if (pages_.find(number) != nullptr) present.push_back(number);
       }
@@ -222,6 +249,46 @@ class ByteShadow {
   void drop_page(Address number) {
     if (recent_number_ == number) recent_page_ = nullptr;
     pages_.erase(number);
+    if (pages_.empty()) pages_.clear();  // gives the table back
+  }
+
+  void drop_if_unused(Address address) {
+    const Address number = address / kPageBytes;
+    for (const Part& word : (*pages_.find(number))->words) {
+      if (word.mask != 0) return;
+    }
+    drop_page(number);
+    // What the page began with must not come back.
+    if (!freed_.empty()) freed_.erase(number * kPageBytes, number * kPageBytes + (kPageBytes - 1));
+  }
+
+  // True if the word is without history now.
+  template <class Visit>
+  bool revisit_word(Part& word, Address base, std::uint8_t mask, Visit&& visit) {
+    split(word, mask);
+    std::uint8_t unused = 0;
+    for (Part* part = &word; part != nullptr; part = next_of(*part)) {
+      if ((part->mask & mask) == 0) continue;
+      visit(part->cell, Touched{base, kWordBytes, part->mask});
+      if (policy_.has_no_history(part->cell)) unused = static_cast<std::uint8_t>(unused | part->mask);
+    }
+    if (unused != 0) forget_bytes(word, unused);
+    if (word.next != 0) unite(word);
+    return word.mask == 0;
+  }
+
+  // The same for memory whose history is a free: who visits leaves the free, or
+  // nothing.
+  template <class Visit>
+  void revisit_freed(Address first, Address last, Visit&& visit) {
+    std::vector<std::pair<Address, Address>> gone;
+    freed_.for_each(first, last, [&](Address from, Address to, const AccessRecord& earlier) {
+      Cell cell = policy_.cell_after_free(earlier);
+      visit(cell, Touched{from, to - from + 1, 0xff});
+      if (policy_.has_no_history(cell)) gone.emplace_back(from, to);
+      policy_.release(cell);
+    });
+    for (const auto& [from, to] : gone) freed_.erase(from, to);
   }
 
   template <class Visit>
@@ -245,6 +312,12 @@ class ByteShadow {
   // Makes `mask` a union of whole parts: splits those that reach beyond it and
   // adds one for the bytes that have none yet.
   void isolate(Part& word, std::uint8_t mask) {
+    const std::uint8_t missing = split(word, mask);
+    if (missing != 0) add_part(word, missing, Cell{});
+  }
+
+  // Splits the parts that reach beyond `mask`. Returns the bytes that have none.
+  std::uint8_t split(Part& word, std::uint8_t mask) {
     std::uint8_t missing = mask;
     std::uint32_t index = 0;
     for (Part* part = &word; part != nullptr;) {
@@ -261,7 +334,7 @@ class ByteShadow {
       index = next;
       part = index == 0 ? nullptr : &parts_[index];
     }
-    if (missing != 0) add_part(word, missing, Cell{});
+    return missing;
   }
 
   // Adds a part at the head of the list, in the word itself if it is free.

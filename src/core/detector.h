@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "core/sampling_periods.h"
 #include "core/sync_clock.h"
 #include "model/event.h"
 #include "model/finding.h"
@@ -24,6 +26,15 @@ struct Counter {
 
 struct DetectorOptions {
   ReleaseSequences release_sequences = ReleaseSequences::kCpp11;
+  // When PACER samples. Absent: the periods that the trace itself has.
+  std::optional<SamplingPlan> sampling = {};
+};
+
+// How many of the accesses a sampling detector has recorded.
+struct SampledShare {
+  std::uint64_t sampled = 0;
+  std::uint64_t all = 0;
+  friend bool operator==(const SampledShare&, const SampledShare&) = default;
 };
 
 class Detector {
@@ -51,9 +62,12 @@ class Detector {
   [[nodiscard]] virtual std::vector<Range> racy_bytes() const = 0;
 
   [[nodiscard]] virtual std::vector<Counter> counters() const = 0;
+
+  // Nothing for detectors that take every access.
+  [[nodiscard]] virtual std::optional<SampledShare> sampled_share() const { return std::nullopt; }
 };
 
-enum class DetectorKind : std::uint8_t { kFastTrack, kSlimState, kDjit, kReference };
+enum class DetectorKind : std::uint8_t { kFastTrack, kSlimState, kDjit, kReference, kPacer, kLiteRace };
 
 std::unique_ptr<Detector> make_detector(DetectorKind kind, const DetectorOptions& options = {});
 

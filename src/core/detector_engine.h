@@ -6,6 +6,7 @@
 //   FastTrack   DetectorEngine<FastTrack>
 //   Djit+       DetectorEngine<Djit>
 //   SlimState   DetectorEngine<SlimCells, SlimShadow<SlimCells>>
+//   PACER       DetectorEngine<FastTrack, ByteShadow<FastTrack>, PacerSampling>
 //
 // Besides what ByteShadow asks for, a Policy has
 //   template <AccessKind> RuleStep apply(const ThreadClock&, Cell&, const AccessRecord&, OnRace)
@@ -14,9 +15,15 @@
 // A shadow may defer accesses (one that has Footprints, slim_state.h). Then what a
 // thread has pending is committed before its clock changes in any way: before it
 // learns of others, before others learn of it.
+//
+// A Sampling says which happens-before engine there is and, if threads sample only
+// at times (one that has kAtTimes), when. An access outside goes to
+//   template <AccessKind> void apply_unsampled(const ThreadClock&, Cell&, OnRace)
+// of the Policy, for the cells that exist.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,6 +40,13 @@
 
 namespace deadheat {
 
+// Every access is recorded.
+struct FullSampling {
+  using Order = HappensBefore;
+  static constexpr bool kAtTimes = false;
+  explicit FullSampling(const DetectorOptions& /*options*/) {}
+};
+
 // What a thread has pending in a shadow.
 template <class Shadow>
 struct FootprintsIn {
@@ -44,11 +58,11 @@ struct FootprintsIn<Shadow> {
   using Type = typename Shadow::Footprints;
 };
 
-template <CellPolicy Policy, class Shadow = ByteShadow<Policy>>
+template <CellPolicy Policy, class Shadow = ByteShadow<Policy>, class Sampling = FullSampling>
 class DetectorEngine final : public Detector {
  public:
   explicit DetectorEngine(const DetectorOptions& options)
-      : order_(options.release_sequences), shadow_(policy_), collector_(situations_) {}
+      : order_(options.release_sequences), sampling_(options), shadow_(policy_), collector_(situations_) {}
 
   void process(std::span<const Event> events) override {
     if (situations_.wants_collection()) collect_situations();
@@ -81,16 +95,28 @@ class DetectorEngine final : public Detector {
     if constexpr (kDefers) {
       for (const Counter& counter : shadow_.counters()) result.push_back(counter);
     }
+    if constexpr (kSamplesAtTimes) {
+      for (const Counter& counter : sampling_.counters(order_)) result.push_back(counter);
+    }
     return result;
+  }
+  [[nodiscard]] std::optional<SampledShare> sampled_share() const override {
+    if constexpr (kSamplesAtTimes) return sampling_.share();
+    return std::nullopt;
   }
 
  private:
   using Cell = typename Policy::Cell;
+  using Order = typename Sampling::Order;
+  using Clocks = typename Order::Thread;
+  using Observed = BasicObservedAccess<Clocks>;
   static constexpr bool kDefers = requires { typename Shadow::Footprints; };
+  static constexpr bool kSamplesAtTimes = Sampling::kAtTimes;
+  static_assert(!(kDefers && kSamplesAtTimes));
 
   // What the engine keeps per thread besides its clock.
   struct ThreadState {
-    ThreadClock* clock = nullptr;
+    Clocks* clock = nullptr;
     Trail trail;
     IgnoreState ignore;
     [[no_unique_address]] typename FootprintsIn<Shadow>::Type footprints;
@@ -107,6 +133,7 @@ class DetectorEngine final : public Detector {
 
   void step(const Event& event) {
     ThreadState& self = thread(event.thread);
+    if constexpr (kSamplesAtTimes) sampling_.follow(*self.clock, event.kind);
     switch (event.kind) {
       case EventKind::kRead:
         return access<AccessKind::kRead>(self, event);
@@ -129,6 +156,9 @@ class DetectorEngine final : public Detector {
         return self.ignore.begin(event.ignored());
       case EventKind::kIgnoreEnd:
         return self.ignore.end(event.ignored());
+      case EventKind::kSamplingBegin:
+      case EventKind::kSamplingEnd:
+        return;
       default:
         return synchronise(self, event);
     }
@@ -141,7 +171,7 @@ class DetectorEngine final : public Detector {
     return state;
   }
 
-  ObservedAccess observe(ThreadState& self, const Event& event, WriteFlavour flavour) {
+  Observed observe(ThreadState& self, const Event& event, WriteFlavour flavour) {
     const AccessRecord record(self.clock->epoch(), event.site, situations_.of(self.trail), event.size(), flavour);
     return {self.clock, record, event.size(), event_index_};
   }
@@ -150,13 +180,28 @@ class DetectorEngine final : public Detector {
   void access(ThreadState& self, const Event& event) {
     if (self.ignore.ignores(kKind)) [[unlikely]]
       return;
-    const ObservedAccess now = observe(self, event, WriteFlavour::kStore);
+    if constexpr (kSamplesAtTimes) {
+      if (!sampling_.takes(*self.clock, kKind)) return access_unsampled<kKind>(self, event, WriteFlavour::kStore);
+    }
+    const Observed now = observe(self, event, WriteFlavour::kStore);
     if constexpr (kDefers) {
       shadow_.template access<kKind>(self.footprints, now, event.address(), checker());
     } else {
       shadow_.access(event.address(), event.size(),
                      [&](Cell& cell, const Touched& touched) { check<kKind>(now, cell, touched); });
     }
+  }
+
+  // Most memory has no cells then, and nothing happens.
+  template <AccessKind kKind>
+  void access_unsampled(ThreadState& self, const Event& event, WriteFlavour flavour) {
+    bool has_history = false;
+    shadow_.revisit(event.address(), event.size(), [&](Cell& cell, const Touched& touched) {
+      has_history = true;
+      const Observed now = observe(self, event, flavour);
+      policy_.template apply_unsampled<kKind>(*now.clock, cell, reporter<kKind>(now, touched));
+    });
+    if (has_history) sampling_.count_slow(kKind);
   }
 
   void atomic(ThreadState& self, const Event& event) {
@@ -176,7 +221,12 @@ class DetectorEngine final : public Detector {
 
   void free(ThreadState& self, const Event& event) {
     if (event.size() == 0 || self.ignore.ignores(AccessKind::kFree)) return;
-    const ObservedAccess now = observe(self, event, WriteFlavour::kFree);
+    if constexpr (kSamplesAtTimes) {
+      if (!sampling_.takes(*self.clock, AccessKind::kFree)) {
+        return access_unsampled<AccessKind::kFree>(self, event, WriteFlavour::kFree);
+      }
+    }
+    const Observed now = observe(self, event, WriteFlavour::kFree);
     if constexpr (kDefers) {
       shadow_.free(event.address(), now, checker());
     } else {
@@ -242,8 +292,6 @@ class DetectorEngine final : public Detector {
       case EventKind::kCondSignal:
       case EventKind::kCondBroadcast:
       case EventKind::kSyncDestroy:
-      case EventKind::kSamplingBegin:
-      case EventKind::kSamplingEnd:
         return false;
       default:
         return true;
@@ -265,32 +313,38 @@ class DetectorEngine final : public Detector {
 
   // The check as a deferring shadow calls it.
   auto checker() {
-    return [this]<AccessKind kKind>(const ObservedAccess& now, Cell& cell, const auto& where) {
+    return [this]<AccessKind kKind>(const Observed& now, Cell& cell, const auto& where) {
       this->template check<kKind>(now, cell, where);
     };
   }
 
   // `where` is Touched or TouchedElements.
   template <AccessKind kKind, class Where>
-  void check(const ObservedAccess& now, Cell& cell, const Where& where) {
-    const RuleStep step =
-        policy_.template apply<kKind>(*now.clock, cell, now.record, [&]<AccessKind kHistory>(const auto& history) {
-          history.for_each_concurrent(
-              *now.clock, [&](const AccessRecord& earlier) { report(kHistory, earlier, kKind, now, where); });
-        });
+  void check(const Observed& now, Cell& cell, const Where& where) {
+    const RuleStep step = policy_.template apply<kKind>(*now.clock, cell, now.record, reporter<kKind>(now, where));
     rules_.count(history_of(kKind), step);
   }
 
+  // Reports what of a history the access races with.
+  template <AccessKind kKind, class Where>
+  auto reporter(const Observed& now, const Where& where) {
+    return [&]<AccessKind kHistory>(const auto& history) {
+      history.for_each_concurrent(*now.clock,
+                                  [&](const AccessRecord& earlier) { report(kHistory, earlier, kKind, now, where); });
+    };
+  }
+
   template <class Where>
-  [[gnu::noinline]] void report(AccessKind history, const AccessRecord& earlier, AccessKind kind,
-                                const ObservedAccess& now, const Where& where) {
+  [[gnu::noinline]] void report(AccessKind history, const AccessRecord& earlier, AccessKind kind, const Observed& now,
+                                const Where& where) {
     const AccessKind earlier_kind = earlier.flavour() == WriteFlavour::kFree ? AccessKind::kFree : history;
     collector_.add(RawAccess{earlier_kind, order_.owner(earlier.epoch()), earlier},
                    RawAccess{kind, now.clock->id(), now.record}, now.size, where, now.event_index);
   }
 
   Policy policy_;
-  HappensBefore order_;
+  Order order_;
+  [[no_unique_address]] Sampling sampling_;
   Shadow shadow_;
   SituationTable situations_;
   RaceCollector collector_;

@@ -37,6 +37,12 @@ class FastTrack {
     return apply_access<kKind>(self, Histories<Atomics::kMaybe>{cell, *this}, now, on_race);
   }
 
+  // An access that a sampling detector does not record.
+  template <AccessKind kKind, ClockView View, class OnRace>
+  void apply_unsampled(const View& self, Cell& cell, OnRace&& on_race) {
+    apply_unsampled_access<kKind>(self, Histories<Atomics::kMaybe>{cell, *this}, on_race);
+  }
+
   // The access would change nothing.
   template <AccessKind kKind, ClockView View>
   [[nodiscard]] bool is_same_epoch(const View& self, Cell cell) {
@@ -88,6 +94,11 @@ class FastTrack {
     if (both.read_set != 0) sets_[both.read_set].for_each(visit);
   }
   [[nodiscard]] static Cell cell_after_free(const AccessRecord& record) { return Cell{record, {}, 0, 0}; }
+
+  // No access is recorded.
+  [[nodiscard]] static bool has_no_history(const Cell& cell) {
+    return cell.write.epoch().is_empty() && cell.read.epoch().is_empty() && cell.read_set == 0 && cell.atomics == 0;
+  }
 
  private:
   struct AtomicHistories {
@@ -143,6 +154,10 @@ class FastTrack {
     void add(const AccessRecord& record) {
       make();
       inner().add(record);
+    }
+    void remove(ThreadSlot slot) {
+      inner().remove(slot);
+      if (owner_.is_empty(cell_.atomics)) owner_.release_atomics(cell_);
     }
     void clear() {
       if (cell_.atomics == 0) return;

@@ -2,10 +2,14 @@
 #include "core/happens_before.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "core/pacer_clock.h"
 
 namespace deadheat {
 
-void HappensBefore::apply(ThreadClock& self, const Event& event) {
+template <class Clocks>
+void BasicHappensBefore<Clocks>::apply(Thread& self, const Event& event) {
   switch (event.kind) {
     case EventKind::kLockAcquire:
       if (event.is_outermost()) locks_[event.object].acquire(self, event.lock_mode());
@@ -54,11 +58,13 @@ void HappensBefore::apply(ThreadClock& self, const Event& event) {
   }
 }
 
-void HappensBefore::atomic_acquire(ThreadClock& self, const Event& event) {
+template <class Clocks>
+void BasicHappensBefore<Clocks>::atomic_acquire(Thread& self, const Event& event) {
   if (const AtomicClock* atomic = atomics_.find(event.address())) atomic->load(self, event.order());
 }
 
-void HappensBefore::atomic_release(ThreadClock& self, const Event& event) {
+template <class Clocks>
+void BasicHappensBefore<Clocks>::atomic_release(Thread& self, const Event& event) {
   if (event.kind == EventKind::kAtomicStore) {
     atomics_[event.address()].store(self, event.order(), release_sequences_);
   } else {
@@ -66,7 +72,8 @@ void HappensBefore::atomic_release(ThreadClock& self, const Event& event) {
   }
 }
 
-void HappensBefore::forget_atomics(Address address, std::uint64_t size) {
+template <class Clocks>
+void BasicHappensBefore<Clocks>::forget_atomics(Address address, std::uint64_t size) {
   if (size <= atomics_.size()) {
     for (std::uint64_t offset = 0; offset < size; ++offset) atomics_.erase(address + offset);
     return;
@@ -78,7 +85,8 @@ void HappensBefore::forget_atomics(Address address, std::uint64_t size) {
   for (const Address at : gone) atomics_.erase(at);
 }
 
-ThreadId HappensBefore::owner(Epoch epoch) const {
+template <class Clocks>
+ThreadId BasicHappensBefore<Clocks>::owner(Epoch epoch) const {
   const std::vector<Tenure>& tenures = owners_[raw(epoch.slot())];
   auto next = std::upper_bound(tenures.begin(), tenures.end(), epoch.clock(),
                                [](Clock clock, const Tenure& tenure) { return clock < tenure.first; });
@@ -86,33 +94,43 @@ ThreadId HappensBefore::owner(Epoch epoch) const {
   return std::prev(next)->thread;
 }
 
-ThreadClock& HappensBefore::make_root(ThreadId id) { return start(id, fresh_slot(), VectorClock{}); }
-
-ThreadClock& HappensBefore::start(ThreadId id, ThreadSlot slot, const VectorClock& inherited) {
-  std::unique_ptr<ThreadClock>& thread = threads_[raw(id)];
-  thread = std::make_unique<ThreadClock>(id, slot, inherited);
-  owners_[raw(slot)].push_back(Tenure{thread->epoch().clock(), id});
-  return *thread;
+template <class Clocks>
+typename BasicHappensBefore<Clocks>::Thread& BasicHappensBefore<Clocks>::make_root(ThreadId id) {
+  return start(Clocks::root(common_, id, fresh_slot()));
 }
 
-void HappensBefore::fork(ThreadClock& self, ThreadId child) {
-  if (const std::unique_ptr<ThreadClock>& known = threads_[raw(child)]; known != nullptr) {
-    known->acquire(self.seen());  // it was taken for a root before
+template <class Clocks>
+typename BasicHappensBefore<Clocks>::Thread& BasicHappensBefore<Clocks>::start(Thread thread) {
+  const Epoch first = thread.epoch();
+  const ThreadId id = thread.id();
+  owners_[raw(first.slot())].push_back(Tenure{first.clock(), id});
+  std::unique_ptr<Thread>& known = threads_[raw(id)];
+  known = std::make_unique<Thread>(std::move(thread));
+  return *known;
+}
+
+template <class Clocks>
+void BasicHappensBefore<Clocks>::fork(Thread& self, ThreadId child) {
+  if (const std::unique_ptr<Thread>& known = threads_[raw(child)]; known != nullptr) {
+    known->acquire(self);  // it was taken for a root before
   } else {
-    start(child, slot_for_child_of(self), self.seen());
+    start(Clocks::child(common_, child, slot_for_child_of(self), self));
   }
   self.advance();
 }
 
-void HappensBefore::join(ThreadClock& self, ThreadId child) {
-  ThreadClock& ended = thread(child);
-  self.acquire(ended.seen());
+template <class Clocks>
+void BasicHappensBefore<Clocks>::join(Thread& self, ThreadId child) {
+  Thread& ended = thread(child);
+  ended.finish();
+  self.acquire(ended);
   retire(ended, kJoined);
 }
 
 // A thread that will be joined keeps its clock until then; a detached one is
 // done when it has also exited.
-void HappensBefore::retire(ThreadClock& thread, std::uint8_t reason) {
+template <class Clocks>
+void BasicHappensBefore<Clocks>::retire(Thread& thread, std::uint8_t reason) {
   std::uint8_t& reasons = retired_[raw(thread.id())];
   const auto is_done = [](std::uint8_t seen) {
     return (seen & kJoined) != 0 || (seen & (kExited | kDetached)) == (kExited | kDetached);
@@ -120,13 +138,15 @@ void HappensBefore::retire(ThreadClock& thread, std::uint8_t reason) {
   if (is_done(reasons)) return;
   reasons |= reason;
   if (!is_done(reasons)) return;
+  thread.finish();
   ended_.push_back(thread.epoch());
   thread.reset();
 }
 
 // Looks at the slots that ended most recently: a parent usually continues one
 // that it has just joined. Giving up costs a component, not exactness.
-ThreadSlot HappensBefore::slot_for_child_of(const ThreadClock& parent) {
+template <class Clocks>
+ThreadSlot BasicHappensBefore<Clocks>::slot_for_child_of(const Thread& parent) {
   constexpr std::size_t kTries = 64;
   const std::size_t count = ended_.size();
   for (std::size_t tried = 1; tried <= std::min(count, kTries); ++tried) {
@@ -140,9 +160,13 @@ ThreadSlot HappensBefore::slot_for_child_of(const ThreadClock& parent) {
   return fresh_slot();
 }
 
-ThreadSlot HappensBefore::fresh_slot() {
+template <class Clocks>
+ThreadSlot BasicHappensBefore<Clocks>::fresh_slot() {
   owners_.emplace_back();
   return ThreadSlot{static_cast<std::uint32_t>(owners_.size() - 1)};
 }
+
+template class BasicHappensBefore<CopiedClocks<>>;
+template class BasicHappensBefore<PacerClocks<>>;
 
 }  // namespace deadheat

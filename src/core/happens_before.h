@@ -2,9 +2,9 @@
 // HappensBefore: which events order which, for a stream of events.
 //
 // Keeps a clock per thread and per synchronisation object and moves them as the
-// meaning of each event says (model/event.h; PACER paper, Algorithms 1-4). The
-// FastTrack and Djit+ engines share it; the reference detector has its own,
-// naive one, against which this is tested.
+// meaning of each event says (model/event.h; PACER paper, Algorithms 1-4). All
+// engines share it, each with its family of clocks (sync_clock.h, pacer_clock.h);
+// the reference detector has its own, naive one, against which this is tested.
 //
 // Slots. Vector clocks are indexed by slot, not by thread, and a slot is used
 // again: a thread forked by p may continue the slot of an ended thread u if p
@@ -30,25 +30,29 @@
 
 namespace deadheat {
 
-class HappensBefore {
+template <class Clocks>
+class BasicHappensBefore {
  public:
-  explicit HappensBefore(ReleaseSequences release_sequences) : release_sequences_(release_sequences) {}
+  using Thread = typename Clocks::Thread;
+  using Sync = typename Clocks::Sync;
+
+  explicit BasicHappensBefore(ReleaseSequences release_sequences) : release_sequences_(release_sequences) {}
 
   // The thread's clocks; a root is made for a thread not seen before. The
   // reference stays valid.
-  ThreadClock& thread(ThreadId id) {
-    const std::unique_ptr<ThreadClock>& known = threads_[raw(id)];
+  Thread& thread(ThreadId id) {
+    const std::unique_ptr<Thread>& known = threads_[raw(id)];
     return known != nullptr ? *known : make_root(id);
   }
 
   // Everything but memory accesses: locks, waits, barriers, semaphores, once,
   // annotations, fences, thread events. Kinds that order nothing are ignored.
-  void apply(ThreadClock& self, const Event& event);
+  void apply(Thread& self, const Event& event);
 
   // An atomic access orders in two halves, around its check: what it acquires
   // counts for its own check, what it releases includes it.
-  void atomic_acquire(ThreadClock& self, const Event& event);
-  void atomic_release(ThreadClock& self, const Event& event);
+  void atomic_acquire(Thread& self, const Event& event);
+  void atomic_release(Thread& self, const Event& event);
 
   // New memory: atomic variables that lay there are gone.
   void forget_atomics(Address address, std::uint64_t size);
@@ -57,6 +61,9 @@ class HappensBefore {
   [[nodiscard]] ThreadId owner(Epoch epoch) const;
 
   [[nodiscard]] std::uint32_t slots() const { return static_cast<std::uint32_t>(owners_.size()); }
+
+  // What the family keeps for all its clocks.
+  [[nodiscard]] const typename Clocks::Common& common() const { return common_; }
 
  private:
   // From this clock on, the slot is this thread's.
@@ -70,26 +77,32 @@ class HappensBefore {
   static constexpr std::uint8_t kDetached = 2;
   static constexpr std::uint8_t kJoined = 4;
 
-  ThreadClock& make_root(ThreadId id);
-  ThreadClock& start(ThreadId id, ThreadSlot slot, const VectorClock& inherited);
-  void fork(ThreadClock& self, ThreadId child);
-  void join(ThreadClock& self, ThreadId child);
-  void retire(ThreadClock& thread, std::uint8_t reason);
-  ThreadSlot slot_for_child_of(const ThreadClock& parent);
+  using LockClock = LockClockOf<Clocks>;
+  using AtomicClock = AtomicClockOf<Clocks>;
+
+  Thread& make_root(ThreadId id);
+  Thread& start(Thread thread);
+  void fork(Thread& self, ThreadId child);
+  void join(Thread& self, ThreadId child);
+  void retire(Thread& thread, std::uint8_t reason);
+  ThreadSlot slot_for_child_of(const Thread& parent);
   ThreadSlot fresh_slot();
 
   ReleaseSequences release_sequences_;
-  PagedTable<std::unique_ptr<ThreadClock>> threads_;  // by ThreadId
-  PagedTable<std::uint8_t> retired_;                  // by ThreadId
-  std::vector<std::vector<Tenure>> owners_;           // by ThreadSlot, rising clocks
-  std::vector<Epoch> ended_;                          // last epochs of slots that may be continued
+  typename Clocks::Common common_;
+  PagedTable<std::unique_ptr<Thread>> threads_;  // by ThreadId
+  PagedTable<std::uint8_t> retired_;             // by ThreadId
+  std::vector<std::vector<Tenure>> owners_;      // by ThreadSlot, rising clocks
+  std::vector<Epoch> ended_;                     // last epochs of slots that may be continued
 
   FlatMap<LockClock> locks_;
-  BarrierClocks barriers_;
-  FlatMap<SyncClock> semaphores_;
-  FlatMap<SyncClock> onces_;
-  FlatMap<SyncClock> tags_;
+  BarrierClocksOf<Clocks> barriers_;
+  FlatMap<Sync> semaphores_;
+  FlatMap<Sync> onces_;
+  FlatMap<Sync> tags_;
   FlatMap<AtomicClock> atomics_;
 };
+
+using HappensBefore = BasicHappensBefore<CopiedClocks<>>;
 
 }  // namespace deadheat

@@ -3,6 +3,8 @@
 #include "core/detector_engine.h"
 #include "core/djit.h"
 #include "core/fasttrack.h"
+#include "core/literace.h"
+#include "core/pacer.h"
 #include "core/reference_detector.h"
 #include "core/slim_state.h"
 
@@ -18,6 +20,10 @@ std::unique_ptr<Detector> make_detector(DetectorKind kind, const DetectorOptions
       return std::make_unique<DetectorEngine<Djit>>(options);
     case DetectorKind::kReference:
       return std::make_unique<ReferenceDetector>(options);
+    case DetectorKind::kPacer:
+      return std::make_unique<DetectorEngine<FastTrack, ByteShadow<FastTrack>, PacerSampling>>(options);
+    case DetectorKind::kLiteRace:
+      return std::make_unique<LiteRace>(std::make_unique<DetectorEngine<FastTrack>>(options));
   }
   DEADHEAT_CHECK(false);
 }

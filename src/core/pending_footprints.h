@@ -16,12 +16,14 @@
 namespace deadheat {
 
 // An access as the rules and reports want it, whatever bytes it touched.
-struct ObservedAccess {
-  const ThreadClock* clock = nullptr;
+template <class Thread>
+struct BasicObservedAccess {
+  const Thread* clock = nullptr;
   AccessRecord record;
   std::uint64_t size = 0;
   std::uint64_t event_index = 0;
 };
+using ObservedAccess = BasicObservedAccess<ThreadClock>;
 
 struct PendingFootprint {
   ObservedAccess access;  // the first; the others differ from it in address and event

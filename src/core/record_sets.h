@@ -29,6 +29,23 @@ class RecordSet {
   [[nodiscard]] bool contains(Epoch epoch) const { return position(epoch.slot()).epoch() == epoch; }
   [[nodiscard]] std::uint32_t size() const { return count_; }
 
+  // Forgets the record of the slot, if there is one. What follows it moves up, so
+  // that searches still find it.
+  void remove(ThreadSlot slot) {
+    AccessRecord& gone = position(slot);
+    if (gone.epoch().is_empty()) return;
+    const std::uint32_t mask = table_.size() - 1;
+    auto hole = static_cast<std::uint32_t>(&gone - table_.begin());
+    for (std::uint32_t at = (hole + 1) & mask; !table_[at].epoch().is_empty(); at = (at + 1) & mask) {
+      const std::uint32_t distance = (at - raw(table_[at].epoch().slot())) & mask;
+      if (distance < ((at - hole) & mask)) continue;  // its home lies after the hole
+      table_[hole] = table_[at];
+      hole = at;
+    }
+    table_[hole] = AccessRecord{};
+    --count_;
+  }
+
   // Whether predicate(record) holds for all records.
   template <class Predicate>
   [[nodiscard]] bool all_of(Predicate&& predicate) const {
@@ -154,6 +171,11 @@ class SingleOrSet {
       single_ = AccessRecord{};
     }
     sets_[set_].put(record);
+  }
+  // What the thread of this slot did; only while shared.
+  void remove(ThreadSlot slot) {
+    sets_[set_].remove(slot);
+    if (sets_[set_].size() == 0) clear();
   }
   void clear() {
     if (set_ != 0) {

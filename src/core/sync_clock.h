@@ -10,6 +10,12 @@
 //                 only the exclusive ones: readers do not order each other.
 //   AtomicClock   C++ release sequences: a store starts anew, an RMW continues.
 //
+// How a clock is kept is one decision, what an object does with it another. Lock,
+// barrier and atomic clocks are written for any family of clocks (Clocks): a type
+// with a Sync (empty, clear, release) and a Thread (acquire, release, copy_to,
+// knows, fence, ...), with the meanings that BasicSyncClock and BasicThreadClock
+// give them here. This family copies clocks; PACER's (pacer_clock.h) shares them.
+//
 // Releases are O(threads) copies. Acquires are O(1) in the common case that the
 // thread knows the release already: a thread's clock advances right after each
 // release, so the release at epoch c@t is contained in every clock C with
@@ -104,15 +110,22 @@ class BasicThreadClock {
   [[nodiscard]] Clock clock_of(ThreadSlot slot) const { return seen_.clock_of(slot); }
   [[nodiscard]] const Vector& seen() const { return seen_; }
 
-  // Learns what an object or an ended thread holds.
+  // Learns what an object or another thread holds.
   void acquire(const BasicSyncClock<Source>& from) { from.acquire_into(seen_); }
   void acquire(const Vector& from) { seen_.join(from); }
+  void acquire(const BasicThreadClock& other) { seen_.join(other.seen_); }
+  // Whether an acquire would teach it nothing.
+  [[nodiscard]] bool knows(const BasicSyncClock<Source>& from) const {
+    return from.known_to(seen_) || from.clock().is_before(seen_);
+  }
 
   // Publishes everything so far; what follows is a new epoch, not published.
   void release(BasicSyncClock<Source>& to) {
     to.release(seen_, now_);
     advance();
   }
+  // The same for an object that shall hold nothing else; the epoch goes on.
+  void copy_to(BasicSyncClock<Source>& to) const { to.replace(seen_, now_); }
   void advance() {
     now_ = Epoch(now_.slot(), now_.clock() + 1);
     seen_.set(now_.slot(), now_.clock());
@@ -132,7 +145,7 @@ class BasicThreadClock {
   void fence(MemoryOrder order) {
     if (acquires(order)) acquire(pending_acquire_);
     if (releases(order)) {
-      release_fence_.replace(seen_, now_);
+      copy_to(release_fence_);
       advance();
     }
   }
@@ -140,6 +153,10 @@ class BasicThreadClock {
   void remember_for_acquire_fence(const BasicSyncClock<Source>& from) {
     if (!from.known_to(seen_)) pending_acquire_.release(from);
   }
+
+  // The thread will do nothing more. From now on, who knows its epoch knows all of
+  // its clock; here that is so anyway.
+  void finish() {}
 
   // Gives the memory of an ended thread back; only id() and epoch() remain.
   void reset() {
@@ -156,24 +173,42 @@ class BasicThreadClock {
   BasicSyncClock<Source> pending_acquire_;
 };
 
+// A family of clocks that copies them.
 template <class Source = HeapSource>
-class BasicLockClock {
+struct CopiedClocks {
+  using Sync = BasicSyncClock<Source>;
+  using Thread = BasicThreadClock<Source>;
+  template <class T>
+  using Array = GrowableArray<T, Source>;
+
+  // What the clocks of an execution have in common.
+  struct Common {};
+  static Thread root(Common& /*common*/, ThreadId id, ThreadSlot slot) { return {id, slot, {}}; }
+  static Thread child(Common& /*common*/, ThreadId id, ThreadSlot slot, const Thread& parent) {
+    return {id, slot, parent.seen()};
+  }
+};
+
+template <class Clocks>
+class LockClockOf {
  public:
-  void acquire(BasicThreadClock<Source>& thread, LockMode mode) const {
+  using Thread = typename Clocks::Thread;
+
+  void acquire(Thread& thread, LockMode mode) const {
     thread.acquire(exclusive_);
     if (mode == LockMode::kExclusive) thread.acquire(shared_);
   }
-  void release(BasicThreadClock<Source>& thread, LockMode mode) {
+  void release(Thread& thread, LockMode mode) {
     if (mode == LockMode::kShared) return thread.release(shared_);
     // The writer has normally seen the readers before it; then its own release
     // stands for theirs.
-    if (!shared_.empty() && shared_.clock().is_before(thread.seen())) shared_.clear();
+    if (!shared_.empty() && thread.knows(shared_)) shared_.clear();
     thread.release(exclusive_);
   }
 
  private:
-  BasicSyncClock<Source> exclusive_;
-  BasicSyncClock<Source> shared_;
+  typename Clocks::Sync exclusive_;
+  typename Clocks::Sync shared_;
 };
 
 // The release sequences that end in the current value of an atomic variable.
@@ -186,10 +221,11 @@ class BasicLockClock {
 // the others. So the heads are kept apart, but only while there are several,
 // and their join is kept too: it is all that loads need. A relaxed store after
 // a release fence heads a sequence with what the fence published.
-template <class Source = HeapSource>
-class BasicAtomicClock {
+template <class Clocks>
+class AtomicClockOf {
  public:
-  using Thread = BasicThreadClock<Source>;
+  using Sync = typename Clocks::Sync;
+  using Thread = typename Clocks::Thread;
 
   // A load, or the load half of an RMW, of the given order.
   void load(Thread& thread, MemoryOrder order) const {
@@ -212,7 +248,7 @@ class BasicAtomicClock {
  private:
   struct Head {
     ThreadId thread{};
-    BasicSyncClock<Source> clock;
+    Sync clock;
   };
 
   void keep_only(ThreadId thread) {
@@ -230,19 +266,19 @@ class BasicAtomicClock {
 
   void publish(Thread& thread, MemoryOrder order, ReleaseSequences rule) {
     if (!releases(order) && thread.release_fence().empty()) return;
-    BasicSyncClock<Source>* own = rule == ReleaseSequences::kCpp20 ? nullptr : head_of(thread.id());
+    Sync* own = rule == ReleaseSequences::kCpp20 ? nullptr : head_of(thread.id());
     if (!releases(order)) {
       all_.release(thread.release_fence());
       if (own != nullptr) own->release(thread.release_fence());
       return;
     }
-    if (own != nullptr) own->replace(thread.seen(), thread.epoch());
+    if (own != nullptr) thread.copy_to(*own);
     thread.release(all_);
   }
 
   // The thread's own entry where heads are kept apart; nullptr where all_ is
   // the thread's alone.
-  BasicSyncClock<Source>* head_of(ThreadId thread) {
+  Sync* head_of(ThreadId thread) {
     if (heads_.empty()) {
       if (all_.empty()) sole_head_ = thread;
       if (sole_head_ == thread) return nullptr;
@@ -254,10 +290,15 @@ class BasicAtomicClock {
     return &heads_.push_back(Head{thread, {}}).clock;
   }
 
-  BasicSyncClock<Source> all_;
+  Sync all_;
   ThreadId sole_head_{};  // whose sequence all_ is, while heads_ is empty and all_ is not
-  GrowableArray<Head, Source> heads_;
+  typename Clocks::template Array<Head> heads_;
 };
+
+template <class Source = HeapSource>
+using BasicLockClock = LockClockOf<CopiedClocks<Source>>;
+template <class Source = HeapSource>
+using BasicAtomicClock = AtomicClockOf<CopiedClocks<Source>>;
 
 using SyncClock = BasicSyncClock<>;
 using ThreadClock = BasicThreadClock<>;

@@ -26,10 +26,18 @@ struct Analysis {
   // Set when only a prefix of the trace was analysed: one sentence that says why.
   std::optional<std::string> incomplete;
 
+  // Set when the detector samples.
+  std::optional<SampledShare> sampled;
+
   std::vector<Finding> findings;
   std::vector<Counter> counters;
   Dictionary dictionary;
 };
+
+// The share as a number from 0 to 1; 0 of nothing.
+[[nodiscard]] inline double effective_rate(const SampledShare& share) {
+  return share.all == 0 ? 0 : static_cast<double>(share.sampled) / static_cast<double>(share.all);
+}
 
 // Of all findings together, repetitions included.
 [[nodiscard]] inline std::uint64_t total_occurrences(const std::vector<Finding>& findings) {

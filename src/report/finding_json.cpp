@@ -190,6 +190,11 @@ std::string format_json_report(const Analysis& analysis) {
                        {"problem", analysis.incomplete ? Json(*analysis.incomplete) : Json(nullptr)}};
   document["detector"] = {{"name", analysis.detector_name},
                           {"strict_atomics", analysis.release_sequences == ReleaseSequences::kCpp20}};
+  if (analysis.sampled) {
+    document["detector"]["sampling"] = {{"sampled", analysis.sampled->sampled},
+                                        {"accesses", analysis.sampled->all},
+                                        {"effective_rate", effective_rate(*analysis.sampled)}};
+  }
   document["summary"] = {{"races", analysis.findings.size()}, {"occurrences", total_occurrences(analysis.findings)}};
   document["counters"] = Json::object();
   for (const Counter& counter : analysis.counters) document["counters"][std::string(counter.name)] = counter.value;

@@ -21,6 +21,12 @@ std::string describe_bytes(const Finding& finding, const Dictionary& dictionary)
   return fmt::format("{} ({} at {:#x})", address, bytes, finding.address);
 }
 
+std::string format_share(const SampledShare& share) {
+  // Three digits are enough for the rates that people ask for: 3.02%, 0.0125%.
+  return fmt::format("deadheat: sampled {} of {} accesses, effective rate {:.3g}%\n", grouped(share.sampled),
+                     grouped(share.all), effective_rate(share) * 100);
+}
+
 }  // namespace
 
 std::string format_finding(const Finding& finding, std::uint64_t number, const Dictionary& dictionary,
@@ -38,14 +44,15 @@ std::string format_finding(const Finding& finding, std::uint64_t number, const D
 }
 
 std::string format_summary(const Analysis& analysis, ColourMode colour) {
+  const std::string sampling = analysis.sampled ? format_share(*analysis.sampled) : "";
   const std::string extent =
       fmt::format("in {}, {}", counted(analysis.event_count, "event"), counted(analysis.thread_count, "thread"));
   if (analysis.findings.empty()) {
-    return fmt::format("deadheat: {} {}\n", painted("no data races", Paint::kGood, colour), extent);
+    return fmt::format("deadheat: {} {}\n{}", painted("no data races", Paint::kGood, colour), extent, sampling);
   }
   const std::string races = counted(analysis.findings.size(), "data race");
-  return fmt::format("deadheat: {} ({}) {}\n", painted(races, Paint::kBad, colour),
-                     counted(total_occurrences(analysis.findings), "occurrence"), extent);
+  return fmt::format("deadheat: {} ({}) {}\n{}", painted(races, Paint::kBad, colour),
+                     counted(total_occurrences(analysis.findings), "occurrence"), extent, sampling);
 }
 
 std::string format_counters(const std::vector<Counter>& counters) {

@@ -40,7 +40,7 @@ TEST_F(AnalyzeTest, QuietTraceIsExitCode0) {
 }
 
 TEST_F(AnalyzeTest, EveryDetectorFindsTheRace) {
-  for (const std::string detector : {"fasttrack", "djit", "reference"}) {
+  for (const std::string detector : {"fasttrack", "slimstate", "djit", "reference", "literace"}) {
     const CommandResult result = shell.run("deadheat analyze --format json --detector " + detector + " racy.trace");
     ASSERT_EQ(result.exit_code, 66) << detector << result.errors;
     EXPECT_EQ(json_at(result.output, "/detector/name"), "\"" + detector + "\"");

@@ -55,7 +55,7 @@ TEST(UsageTest, WrongOptionsPointToTheHelpOfTheirCommand) {
   } cases[] = {
       {"analyze", "see 'deadheat analyze --help'"},
       {"analyze x --frobnicate", "see 'deadheat analyze --help'"},
-      {"analyze x --detector magic", "magic not in {fasttrack,slimstate,djit,reference}"},
+      {"analyze x --detector magic", "magic not in {fasttrack,slimstate,djit,reference,pacer,literace}"},
       {"analyze x --format xml", "xml not in {text,json}"},
       {"trace", "see 'deadheat trace --help'"},
       {"trace check", "see 'deadheat trace check --help'"},

@@ -92,6 +92,10 @@ struct ToyCell {
       epochs->push_back(epoch);
       *shared = true;
     }
+    void remove(ThreadSlot slot) {
+      std::erase_if(*epochs, [&](Epoch old) { return old.slot() == slot; });
+      *shared = !epochs->empty();
+    }
     void clear() {
       epochs->clear();
       *shared = false;
@@ -133,7 +137,16 @@ class AccessRulesTest : public testing::Test {
       raced.push_back(kHistory);
     });
   }
+  template <AccessKind kKind>
+  void access_unsampled(const View& self) {
+    raced.clear();
+    apply_unsampled_access<kKind>(self, cell, [&]<AccessKind kHistory>(const ToyCell::History& history) {
+      EXPECT_FALSE(history.is_before(self));
+      raced.push_back(kHistory);
+    });
+  }
   using Kinds = std::vector<AccessKind>;
+  using Epochs = std::vector<Epoch>;
 
   ToyCell cell;
   Kinds raced;
@@ -246,6 +259,76 @@ TEST_F(AccessRulesTest, AfterARaceTheLocationGoesOnBeingChecked) {
   EXPECT_TRUE(raced.empty());
   access<kW>(thread(4, 1));
   EXPECT_EQ(raced, (Kinds{kW, kR}));
+}
+
+// The column s = false of the paper's Table 4.
+
+TEST_F(AccessRulesTest, UnsampledInTheSameEpochDoesNothing) {  // rules 1 and 4
+  access<kW>(a);
+  access_unsampled<kW>(a);
+  access_unsampled<kR>(a);
+  EXPECT_EQ(cell.epochs[kW], Epochs{a.now});
+}
+
+TEST_F(AccessRulesTest, AnUnsampledReadDiscardsAnOrderedRead) {  // rule 2
+  access<kR>(a);
+  access_unsampled<kR>(after(b, a.now));
+  EXPECT_TRUE(cell.epochs[kR].empty());
+  EXPECT_TRUE(raced.empty());
+}
+
+TEST_F(AccessRulesTest, AnUnsampledReadLeavesAConcurrentRead) {  // rule 3
+  access<kR>(a);
+  access_unsampled<kR>(b);
+  EXPECT_EQ(cell.epochs[kR], Epochs{a.now});
+  EXPECT_FALSE(cell.shared[kR]);
+}
+
+TEST_F(AccessRulesTest, AnUnsampledReadDiscardsOfManyReadsItsOwn) {  // rule 3
+  access<kR>(a);
+  access<kR>(b);
+  access_unsampled<kR>(thread(1, 2));
+  EXPECT_EQ(cell.epochs[kR], Epochs{b.now});
+  access_unsampled<kR>(thread(2, 2));
+  EXPECT_TRUE(cell.epochs[kR].empty());
+  EXPECT_FALSE(cell.shared[kR]);
+}
+
+TEST_F(AccessRulesTest, AnUnsampledReadNeitherDiscardsNorMissesAWrite) {
+  access<kW>(a);
+  access_unsampled<kR>(after(b, a.now));
+  EXPECT_TRUE(raced.empty());
+  access_unsampled<kR>(c);
+  EXPECT_EQ(raced, Kinds{kW});
+  EXPECT_EQ(cell.epochs[kW], Epochs{a.now});
+}
+
+TEST_F(AccessRulesTest, AnUnsampledWriteDiscardsEverythingAndReportsWhatItRacesWith) {  // rule 5
+  access<kW>(a);
+  access<kAW>(after(b, a.now));
+  access<kR>(after(after(b, a.now), b.now));
+  access_unsampled<kW>(after(c, a.now));
+  EXPECT_EQ(raced, (Kinds{kR, kAW}));
+  for (const AccessKind history : kHistories) EXPECT_TRUE(cell.epochs[history].empty());
+}
+
+TEST_F(AccessRulesTest, AnUnsampledFreeDiscardsLikeAWrite) {
+  access<kR>(a);
+  access_unsampled<kF>(b);
+  EXPECT_EQ(raced, Kinds{kR});
+  EXPECT_TRUE(cell.epochs[kR].empty());
+  EXPECT_TRUE(cell.epochs[kW].empty());
+}
+
+TEST_F(AccessRulesTest, AnUnsampledAtomicWriteDiscardsOrderedAtomicAccessesAndKeepsPlainOnes) {
+  access<kR>(a);
+  access<kAR>(after(b, a.now));
+  access<kAW>(after(b, a.now));
+  access_unsampled<kAW>(after(after(c, a.now), b.now));
+  EXPECT_TRUE(raced.empty());
+  EXPECT_EQ(cell.epochs[kR], Epochs{a.now});
+  EXPECT_TRUE(cell.epochs[kAR].empty());
+  EXPECT_TRUE(cell.epochs[kAW].empty());
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ struct LogPolicy {
   static Cell copy(const Cell& cell) { return cell; }
   static void release(Cell& cell) { cell.clear(); }
   static bool interchangeable(const Cell& one, const Cell& other) { return one == other; }
+  static bool has_no_history(const Cell& cell) { return cell.empty(); }
   static Cell cell_after_free(const AccessRecord& record) { return {raw(record.site())}; }
   template <class Visit>
   static void for_each_record(const Cell& cell, Visit&& visit) {
@@ -49,6 +50,7 @@ struct CountingPolicy {
     cell = Cell{};
   }
   static bool interchangeable(const Cell& one, const Cell& other) { return one.last == other.last; }
+  static bool has_no_history(const Cell& cell) { return cell.handle == 0; }
   Cell cell_after_free(const AccessRecord& record) { return {make(), raw(record.site())}; }
   template <class Visit>
   static void for_each_record(const Cell& cell, Visit&& visit) {
@@ -104,6 +106,22 @@ class Model {
       log = {number};
     }
   }
+  enum class Revisit : std::uint8_t { kLook, kDiscard };
+  void revisit(std::uint64_t first, std::uint64_t size, Revisit what) {
+    std::set<Address> touched_bytes;
+    shadow_.revisit(base_ + first, size, [&](Log& cell, const Touched& touched) {
+      EXPECT_FALSE(cell.empty());
+      compare(cell, touched);
+      collect(touched, touched_bytes);
+      if (what == Revisit::kDiscard) cell.clear();
+    });
+    for (std::uint64_t at = first; at < first + size; ++at) {
+      Log& log = bytes_[base_ + at];
+      EXPECT_EQ(log.empty(), !touched_bytes.contains(base_ + at));
+      if (what == Revisit::kDiscard) log.clear();
+    }
+  }
+  [[nodiscard]] std::uint64_t pages() const { return shadow_.pages(); }
   void forget(std::uint64_t first, std::uint64_t size) {
     shadow_.forget(base_ + first, size);
     for (std::uint64_t at = first; at < first + size; ++at) bytes_.erase(base_ + at);
@@ -133,18 +151,48 @@ TEST(ByteShadow, RandomAccessesMatchOneCellPerByte) {
     for (std::uint32_t step = 1; step <= 250; ++step) {
       const std::uint64_t first = random.below(kWindow);
       const std::uint64_t size = 1 + random.below(std::min(largest, kWindow - first));
-      const std::uint64_t action = random.below(10);
+      const std::uint64_t action = random.below(12);
       if (action < 7) {
         model.access(first, size, step);
       } else if (action < 9) {
         model.free(first, size, step);
+      } else if (action < 10) {
+        model.revisit(first, size, Model::Revisit::kLook);
+      } else if (action < 11) {
+        model.revisit(first, size, Model::Revisit::kDiscard);
       } else {
         model.forget(first, size);
       }
       if (HasFailure()) return;
     }
     model.access(0, kWindow, 100000);
+    model.revisit(0, kWindow, Model::Revisit::kDiscard);
+    EXPECT_EQ(model.pages(), 0U);
   }
+}
+
+TEST(ByteShadow, RevisitingMakesNoPagesAndDiscardingGivesThemBack) {
+  Model model(0x1000);
+  model.revisit(0, 4096, Model::Revisit::kLook);
+  EXPECT_EQ(model.pages(), 0U);
+  model.access(0, 300, 1);
+  EXPECT_EQ(model.pages(), 3U);
+  model.revisit(0, 128, Model::Revisit::kDiscard);
+  EXPECT_EQ(model.pages(), 2U);
+  model.revisit(128, 171, Model::Revisit::kDiscard);  // all but one byte
+  EXPECT_EQ(model.pages(), 1U);
+  model.revisit(299, 1, Model::Revisit::kDiscard);
+  EXPECT_EQ(model.pages(), 0U);
+}
+
+TEST(ByteShadow, AFreeDoesNotComeBackWithTheNextPage) {
+  Model model(0x1000);
+  model.free(0, 256, 1);
+  model.access(0, 1, 2);  // makes a page of the free
+  model.revisit(0, 128, Model::Revisit::kDiscard);
+  EXPECT_EQ(model.pages(), 0U);
+  model.revisit(0, 256, Model::Revisit::kLook);
+  model.access(0, 256, 3);
 }
 
 TEST(ByteShadow, EveryMaskOfAWordSplitsExactly) {
@@ -236,12 +284,15 @@ TEST(ByteShadow, EveryCellIsReleasedOnceWhenItsBytesAreForgotten) {
     for (int step = 0; step < 400; ++step) {
       const Address at = random.below(300);
       const std::uint64_t size = 1 + random.below(20);
-      switch (random.below(6)) {
+      switch (random.below(7)) {
         case 0:
           shadow.free(at, size, record_number(1), touch);
           break;
         case 1:
           shadow.forget(at, size);
+          break;
+        case 2:
+          shadow.revisit(at, size, [&](CountingPolicy::Cell& cell, const Touched&) { policy.release(cell); });
           break;
         default:
           shadow.access(at, size, touch);

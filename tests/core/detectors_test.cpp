@@ -47,7 +47,9 @@ class DetectorsTest : public testing::TestWithParam<DetectorKind> {
     EXPECT_EQ(detector->findings().size(), 1U);
     return detector->findings().empty() ? Finding{} : detector->findings()[0];
   }
-  std::unique_ptr<Detector> detector = make_detector(GetParam());
+  // A sampling detector samples everything.
+  static std::unique_ptr<Detector> make() { return make_detector(GetParam(), {.sampling = SamplingPlan{}}); }
+  std::unique_ptr<Detector> detector = make();
 };
 
 TEST_P(DetectorsTest, NamesBothThreadsKindsSitesAndTheBytesInCommon) {
@@ -120,7 +122,7 @@ TEST_P(DetectorsTest, AFreeIsCalledAFreeOnEitherSide) {
   EXPECT_EQ(use_after.address, 0x1010U);
   EXPECT_EQ(use_after.size, 4U);
 
-  detector = make_detector(GetParam());
+  detector = make();
   const Finding use_before =
       only_finding({fork(kMain, kOther), read(kMain, 0x1010, 4, 11), free(kOther, 0x1000, 64, 22)});
   EXPECT_EQ(use_before.kind, RaceKind::kUseFree);
@@ -283,7 +285,7 @@ TEST_P(DetectorsTest, StacksAndLocksSurviveManyOtherSituations) {
 
 INSTANTIATE_TEST_SUITE_P(All, DetectorsTest,
                          testing::Values(DetectorKind::kFastTrack, DetectorKind::kSlimState, DetectorKind::kDjit,
-                                         DetectorKind::kReference),
+                                         DetectorKind::kReference, DetectorKind::kPacer),
                          [](const testing::TestParamInfo<DetectorKind>& parameter) -> std::string {
                            switch (parameter.param) {
                              case DetectorKind::kFastTrack:
@@ -294,6 +296,10 @@ INSTANTIATE_TEST_SUITE_P(All, DetectorsTest,
                                return "Djit";
                              case DetectorKind::kReference:
                                return "Reference";
+                             case DetectorKind::kPacer:
+                               return "Pacer";
+                             case DetectorKind::kLiteRace:
+                               return "LiteRace";
                            }
                            return "Unknown";
                          });

@@ -76,6 +76,30 @@ TEST(RecordSet, KeepsTheNewestRecordOfEachSlot) {
   }
 }
 
+TEST(RecordSet, RemovesOneSlotAndFindsAllOthers) {
+  for (const std::uint32_t stride : {1U, 3U, 64U, 1U << 18}) {
+    SCOPED_TRACE(testing::Message() << "stride " << stride);
+    Random random(stride);
+    RecordSet set;
+    std::map<std::uint32_t, Clock> model;
+    for (Clock clock = 1; clock <= 2000; ++clock) {
+      const std::uint32_t slot = static_cast<std::uint32_t>(random.below(40)) * stride;
+      if (model.empty() || random.chance(0.5)) {
+        set.put(record(slot, clock));
+        model[slot] = clock;
+      } else {
+        set.remove(ThreadSlot{slot});
+        model.erase(slot);
+      }
+      ASSERT_EQ(set.size(), model.size());
+      for (const auto& [known, newest] : model) ASSERT_TRUE(set.contains(Epoch(ThreadSlot{known}, newest)));
+      std::size_t count = 0;
+      set.for_each([&](const AccessRecord&) { ++count; });
+      ASSERT_EQ(count, model.size());
+    }
+  }
+}
+
 TEST(RecordSet, AllOfLooksAtEveryRecord) {
   RecordSet set;
   for (std::uint32_t slot = 0; slot < 20; ++slot) set.put(record(slot, slot + 1));
@@ -115,6 +139,18 @@ TEST_F(SingleOrSetTest, BecomesASetThatKeepsTheSingleRecord) {
   Seen view;
   view.seen.set(ThreadSlot{1}, 1);
   EXPECT_EQ(concurrent_with(view), std::vector<Epoch>{Epoch(ThreadSlot{2}, 1)});
+}
+
+TEST_F(SingleOrSetTest, RemovingTheLastOfASetLeavesAnEmptyHistory) {
+  history.add(record(1, 1));
+  history.add(record(2, 1));
+  history.remove(ThreadSlot{3});
+  history.remove(ThreadSlot{1});
+  EXPECT_FALSE(history.contains(Epoch(ThreadSlot{1}, 1)));
+  EXPECT_TRUE(history.contains(Epoch(ThreadSlot{2}, 1)));
+  history.remove(ThreadSlot{2});
+  EXPECT_TRUE(history.is_empty());
+  EXPECT_FALSE(history.is_shared());
 }
 
 TEST_F(SingleOrSetTest, ReplaceAndClearGiveTheSetBack) {

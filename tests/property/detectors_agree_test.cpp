@@ -15,10 +15,6 @@
 namespace deadheat {
 namespace {
 
-ReleaseSequences rule_for(std::uint64_t seed) {
-  return seed % 2 == 0 ? ReleaseSequences::kCpp11 : ReleaseSequences::kCpp20;
-}
-
 // Empty if all detectors agree on the trace, else the first disagreement.
 std::string judge_detectors(std::span<const Event> events, std::uint64_t seed) {
   const std::vector<Event> trace = with_own_sites(events);

@@ -30,6 +30,10 @@ inline std::uint64_t number_of_traces() {
   return text == nullptr ? 200'000 : std::strtoull(text, nullptr, 0);
 }
 
+inline ReleaseSequences rule_for(std::uint64_t seed) {
+  return seed % 2 == 0 ? ReleaseSequences::kCpp11 : ReleaseSequences::kCpp20;
+}
+
 // Calls check(seed) for the shard's part of the seeds, until a fatal failure.
 template <class Check>
 void for_each_seed(int shard, std::uint64_t traces, Check&& check) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <ostream>
 #include <set>
 #include <span>
@@ -45,8 +46,20 @@ const char* word(DetectorKind kind) {
       return "Djit";
     case DetectorKind::kReference:
       return "Reference";
+    case DetectorKind::kPacer:
+      return "Pacer";
+    case DetectorKind::kLiteRace:
+      return "LiteRace";
   }
   return "";
+}
+
+// As the scenario asks for; a sampling detector samples everything. (No scenario
+// calls a function so often that LiteRace would skip it.)
+std::unique_ptr<Detector> detector_for(DetectorKind kind, const Scenario& scenario) {
+  DetectorOptions options = scenario.options;
+  options.sampling = SamplingPlan{};
+  return make_detector(kind, options);
 }
 
 bool overlaps(const Finding& finding, const ExpectedRace& race) {
@@ -78,11 +91,12 @@ TEST(ScenarioTable, EveryTraceKeepsTheRules) {
 TEST(ScenarioTable, VerdictsDoNotDependOnBatches) {
   for (std::size_t at = 0; at < table_size(); ++at) {
     const Scenario& scenario = table().value()[at];
-    for (const DetectorKind kind : {DetectorKind::kFastTrack, DetectorKind::kSlimState, DetectorKind::kDjit}) {
-      const auto whole = make_detector(kind, scenario.options);
+    for (const DetectorKind kind :
+         {DetectorKind::kFastTrack, DetectorKind::kSlimState, DetectorKind::kDjit, DetectorKind::kPacer}) {
+      const auto whole = detector_for(kind, scenario);
       whole->process(scenario.events);
       whole->finish();
-      const auto pieces = make_detector(kind, scenario.options);
+      const auto pieces = detector_for(kind, scenario);
       for (const Event& event : scenario.events) pieces->process(std::span(&event, 1));
       pieces->finish();
       EXPECT_EQ(pieces->racy_bytes(), whole->racy_bytes()) << scenario.place;
@@ -98,7 +112,7 @@ class ScenarioTest : public testing::TestWithParam<std::tuple<std::size_t, Detec
 };
 
 TEST_P(ScenarioTest, HasItsVerdict) {
-  const auto detector = make_detector(kind(), scenario().options);
+  const auto detector = detector_for(kind(), scenario());
   detector->process(scenario().events);
   detector->finish();
 
@@ -114,7 +128,8 @@ TEST_P(ScenarioTest, HasItsVerdict) {
 INSTANTIATE_TEST_SUITE_P(Table, ScenarioTest,
                          testing::Combine(testing::Range<std::size_t>(0, table_size()),
                                           testing::Values(DetectorKind::kFastTrack, DetectorKind::kSlimState,
-                                                          DetectorKind::kDjit, DetectorKind::kReference)),
+                                                          DetectorKind::kDjit, DetectorKind::kReference,
+                                                          DetectorKind::kPacer, DetectorKind::kLiteRace)),
                          [](const testing::TestParamInfo<ScenarioTest::ParamType>& parameter) {
                            return test_name(table().value()[std::get<0>(parameter.param)].name) + "On" +
                                   word(std::get<1>(parameter.param));

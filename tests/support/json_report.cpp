@@ -93,7 +93,8 @@ class SchemaCheck {
     const auto name = rule.get<std::string>();
     return (name == "object" && value.is_object()) || (name == "array" && value.is_array()) ||
            (name == "string" && value.is_string()) || (name == "boolean" && value.is_boolean()) ||
-           (name == "null" && value.is_null()) || (name == "integer" && value.is_number_integer());
+           (name == "null" && value.is_null()) || (name == "integer" && value.is_number_integer()) ||
+           (name == "number" && value.is_number());
   }
 
   Json root_;
