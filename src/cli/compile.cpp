@@ -50,7 +50,11 @@ Examples:
   cmake -B build -DCMAKE_{5}_COMPILER=deadheat-{0}
   make {upper}=deadheat-{0}
   {upper}=deadheat-{0} meson setup build
-  ccache deadheat-{0} -c part.{3}
+  deadheat-{0} "--{1}=ccache {6}" -c part.{3}
+
+ccache belongs between the wrapper and the compiler, as in the last example or by way of
+{2}="ccache {6}". In front of the wrapper it does not see which compiler {2}
+names, nor when that compiler or the plugin changes.
 
 Not possible: -static, -m32, other sanitizers that replace the allocator.
 
@@ -60,7 +64,8 @@ Exit codes: 0 success; 1 no runtime; 2 bad usage or no compiler; otherwise the c
 std::string help(SourceLanguage language) {
   const bool cpp = language == SourceLanguage::kCpp;
   return fmt::format(kHelp, cpp ? "c++" : "cc", cpp ? "cxx" : "cc", cpp ? "DEADHEAT_CXX" : "DEADHEAT_CC",
-                     cpp ? "cpp" : "c", cpp ? "g++" : "gcc", cpp ? "CXX" : "C", fmt::arg("upper", cpp ? "CXX" : "CC"));
+                     cpp ? "cpp" : "c", cpp ? "g++" : "gcc", cpp ? "CXX" : "C", cpp ? "clang++-19" : "clang-19",
+                     fmt::arg("upper", cpp ? "CXX" : "CC"));
 }
 
 enum class ShowCommand : std::uint8_t { kNo, kYes };

@@ -128,13 +128,15 @@ void append_sanitizer(Words& words, const CommandShape& shape, CompilerFamily fa
   }
 }
 
-// clang parses -mllvm options before it loads -fpass-plugin, and after -load.
+// -load is for two: clang parses -mllvm options before it loads -fpass-plugin, and
+// after -load; and ccache looks at the file behind -load only, so that without it a
+// new plugin would get objects of the old one.
 void append_pass(Words& words, const InstallLayout& layout, PassUse pass) {
   const std::string plugin = layout.pass_plugin();
-  append(words, {"-mllvm", "-tsan-instrument-memory-accesses=0", "-fpass-plugin=" + plugin});
-  if (pass.level == PassLevel::kPlain) {
-    append(words, {"-Xclang", "-load", "-Xclang", plugin, "-mllvm", "-deadheat-level=plain"});
-  }
+  append(words, {"-mllvm", "-tsan-instrument-memory-accesses=0", "-mllvm", "-tsan-instrument-func-entry-exit=0"});
+  append(words, {"-fpass-plugin=" + plugin});
+  append(words, {"-Xclang", "-load", "-Xclang", plugin});
+  if (pass.level == PassLevel::kPlain) append(words, {"-mllvm", "-deadheat-level=plain"});
   if (pass.explains) append(words, {"-Rpass=deadheat", "-Rpass-missed=deadheat", "-Rpass-analysis=deadheat"});
 }
 
@@ -191,6 +193,7 @@ Result<std::vector<std::string>> instrumented_arguments(const std::vector<std::s
   if (!shape.refused.empty()) return Error{ErrorCode::kUnsupported, option_refusal(shape.refused)};
   const bool links = shape.stage == CompileStage::kLink;
   if (links && !layout.ok()) return layout.error();
+  if (shape.selects_accesses) pass = PassUse{};
   const InstallLayout files = layout.ok() ? layout.value() : InstallLayout{};
 
   Words words;

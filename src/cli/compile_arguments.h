@@ -17,7 +17,9 @@
 //            the program does (one field of an array of structs by loading all
 //            fields), and that is reported as a race with who writes the rest.
 //     clang with our plugin (docs/pass.md): the plugin instead of clang's own
-//            checks of plain accesses.
+//            checks of plain accesses. Who tells clang which kinds of accesses to
+//            instrument (-fno-sanitize-thread-memory-access and the like) gets
+//            clang's own checks, because only these obey.
 //     clang without it: -mprefer-vector-width=128 if -mavx... or -march=... is
 //            there: it does not instrument vectors wider than 16 bytes. Vector
 //            intrinsics of that width stay invisible.
@@ -67,6 +69,7 @@ struct CommandShape {
   bool has_wide_vectors = false;     // clang: vectors of more than 16 bytes may appear
   bool has_other_sanitizer = false;  // with a runtime of its own that must be linked, as undefined
   bool forbids_undefined = false;    // -z defs
+  bool selects_accesses = false;     // clang: says itself which kinds of accesses are instrumented
   std::string refused;               // the first option that cannot work with us, empty if none
 };
 

@@ -112,6 +112,14 @@ bool allows_wide_vectors(std::string_view argument) {
   return argument.starts_with("-mavx") || argument.starts_with("-march=") || argument == "-mfma";
 }
 
+// Of clang, and of its own pass by way of -mllvm.
+bool is_about_kinds_of_accesses(std::string_view option) {
+  return option.starts_with("-fsanitize-thread-") || option.starts_with("-fno-sanitize-thread-");
+}
+bool is_about_kinds_of_accesses_in_llvm(std::string_view option) {
+  return option.starts_with("-tsan-instrument-") || option.starts_with("--tsan-instrument-");
+}
+
 // Reads one argument after the other, the way the compilers' drivers do: a
 // later option can take back an earlier one.
 class Classifier {
@@ -155,6 +163,7 @@ class Classifier {
   void read_pair(std::string_view option, std::string_view value) {
     if (option == "-l") read_library();
     if (option == "-x") language_ = value;
+    if (option == "-mllvm" && is_about_kinds_of_accesses_in_llvm(value)) shape_.selects_accesses = true;
     if (option == "-z") read_linker_word("-z" + std::string(value));
     if (option == "-Xlinker" || option == "--for-linker") read_linker_word(value);
   }
@@ -171,6 +180,7 @@ class Classifier {
     if (const auto list = value_of(option, "-fsanitize=")) read_sanitizers(option, *list);
     if (is_debug_option(option)) shape_.has_debug_option = true;
     if (allows_wide_vectors(option)) shape_.has_wide_vectors = true;
+    if (is_about_kinds_of_accesses(option)) shape_.selects_accesses = true;
     if (option.starts_with("-mprefer-vector-width")) vector_width_given_ = true;
   }
 

@@ -45,6 +45,9 @@ LiveReport::News LiveReport::add(const RawPacket& packet) {
   } else if (const auto* notice = std::get_if<NoticePacket>(&packet.body)) {
     life_of(packet.process);
     news.notice = notice->text.substr(0, notice->text.find('\0'));
+  } else if (const auto* lines = std::get_if<SuppressionsPacket>(&packet.body)) {
+    const Status status = suppressions_.add_of_program(lines->text, life_of(packet.process).program, lines->first_line);
+    if (!status.ok()) news.notice = "__tsan_default_suppressions: " + status.error().message;
   } else if (const auto* summary = std::get_if<SummaryPacket>(&packet.body)) {
     add_summary(life_of(packet.process), *summary);
   }
@@ -54,7 +57,7 @@ LiveReport::News LiveReport::add(const RawPacket& packet) {
 const LiveRace* LiveReport::add_finding(std::uint32_t process, const FindingPacket& packet) {
   Life& life = life_of(process);
   LiveFinding live = make_live_finding(process, packet, modules_of(life), symbolizer_);
-  Suppression* suppression = suppressions_.match(live);
+  Suppression* suppression = suppressions_.match(live, life.program);
   const bool is_suppressed = suppression != nullptr;
   std::string fingerprint = fingerprint_of(live.finding, live.dictionary);
   const auto [place, is_new] = by_fingerprint_.try_emplace({fingerprint, is_suppressed}, races_.size());

@@ -194,6 +194,12 @@ Parsed<ForkingPacket> parse_forking(Cursor cursor) {
   return ForkingPacket{forking.fork};
 }
 
+Parsed<SuppressionsPacket> parse_suppressions(Cursor cursor) {
+  raw_report::Suppressions suppressions;
+  if (!cursor.take(suppressions)) return malformed("the suppressions of a program are too short");
+  return SuppressionsPacket{suppressions.first_line, as_text(cursor.rest())};
+}
+
 template <class Body>
 Result<RawPacket> packed(std::uint32_t process, Result<Body> body) {
   if (!body.ok()) return body.error();
@@ -229,6 +235,8 @@ Result<RawPacket> parse_packet(std::span<const std::byte> bytes) {
       return packed(header.process, parse_recording(cursor));
     case PacketKind::kForking:
       return packed(header.process, parse_forking(cursor));
+    case PacketKind::kSuppressions:
+      return packed(header.process, parse_suppressions(cursor));
   }
   return Error{ErrorCode::kUnsupported,
                fmt::format("a packet is of kind {}, which this version does not know", raw(header.kind))};

@@ -53,6 +53,12 @@ struct NoticePacket {
   std::string text;
 };
 
+// The lines are not parsed yet.
+struct SuppressionsPacket {
+  std::uint32_t first_line = 0;
+  std::string text;
+};
+
 struct RawCounter {
   std::string name;
   std::uint64_t value = 0;
@@ -83,7 +89,7 @@ struct ForkingPacket {
 struct RawPacket {
   std::uint32_t process = 0;
   std::variant<HelloPacket, ModulesPacket, FindingPacket, NoticePacket, SummaryPacket, EventsPacket, SitesPacket,
-               RecordingPacket, ForkingPacket>
+               RecordingPacket, ForkingPacket, SuppressionsPacket>
       body;
 };
 

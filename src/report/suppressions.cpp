@@ -34,11 +34,21 @@ std::optional<SuppressionKind> kind_of(std::string_view word) {
   return std::nullopt;
 }
 
-Result<Suppression> parse_line(std::string_view line, const std::string& name, std::size_t number) {
+// Calls the visitor with each line that says something, and with its number.
+template <class Visitor>
+void for_each_line(std::string_view text, std::size_t first_number, Visitor visit) {
+  for (std::size_t number = first_number; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (!line.empty() && !line.starts_with('#')) visit(line, number);
+  }
+}
+
+// The message says what is wrong with the line, not where it stands.
+Result<Suppression> parse_line(std::string_view line) {
   const std::size_t colon = line.find(':');
-  const auto malformed = [&](std::string_view what) {
-    return Error{ErrorCode::kMalformed, fmt::format("{}:{}: {}", name, number, what)};
-  };
+  const auto malformed = [](std::string message) { return Error{ErrorCode::kMalformed, std::move(message)}; };
   if (colon == std::string_view::npos) {
     return malformed(fmt::format("'{}' has no ':'; a suppression looks like 'race:pattern'", line));
   }
@@ -50,7 +60,7 @@ Result<Suppression> parse_line(std::string_view line, const std::string& name, s
         "unknown kind '{}'; known are race, race_top, called_from_lib, thread, mutex, signal, deadlock", word));
   }
   if (pattern.empty()) return malformed(fmt::format("'{}' has no pattern after the ':'", line));
-  return Suppression{*kind, std::string(line), std::string(pattern), 0};
+  return Suppression{*kind, std::string(line), std::string(pattern), {}, 0};
 }
 
 bool matches_module(const Suppression& suppression, const Site& site) {
@@ -117,17 +127,38 @@ bool matches_pattern(std::string_view pattern, std::string_view text) {
 
 Status Suppressions::add(std::string_view text, const std::string& name) {
   std::vector<Suppression> added;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    if (line.empty() || line.starts_with('#')) continue;
-    auto suppression = parse_line(line, name, number);
-    if (!suppression.ok()) return suppression.error();
-    added.push_back(std::move(suppression).value());
-  }
+  std::optional<Error> problem;
+  for_each_line(text, 1, [&](std::string_view line, std::size_t number) {
+    auto suppression = parse_line(line);
+    if (suppression.ok()) {
+      added.push_back(std::move(suppression).value());
+    } else if (!problem) {
+      problem = Error{suppression.error().code, fmt::format("{}:{}: {}", name, number, suppression.error().message)};
+    }
+  });
+  if (problem) return *problem;
   all_.insert(all_.end(), std::make_move_iterator(added.begin()), std::make_move_iterator(added.end()));
   return {};
+}
+
+Status Suppressions::add_of_program(std::string_view text, const std::string& program, std::uint32_t first_line) {
+  if (!known_programs_.emplace(program, first_line).second) return {};
+  std::string first_problem;
+  std::uint64_t problems = 0;
+  for_each_line(text, first_line, [&](std::string_view line, std::size_t number) {
+    auto suppression = parse_line(line);
+    if (suppression.ok()) {
+      all_.push_back(std::move(suppression).value());
+      all_.back().program = program;
+    } else if (problems++ == 0) {
+      first_problem = fmt::format("line {}: {}", number, suppression.error().message);
+    }
+  });
+  if (problems == 0) return {};
+  return Error{ErrorCode::kMalformed,
+               fmt::format("{} ({})", first_problem,
+                           problems == 1 ? std::string("the line is ignored")
+                                         : fmt::format("this line and {} of the others are ignored", problems - 1))};
 }
 
 Status Suppressions::add_file(const std::string& path) {
@@ -140,9 +171,10 @@ Status Suppressions::add_file(const std::string& path) {
   return add(text, path);
 }
 
-Suppression* Suppressions::match(const LiveFinding& finding) {
-  const auto first =
-      std::find_if(all_.begin(), all_.end(), [&](const Suppression& one) { return matches(one, finding); });
+Suppression* Suppressions::match(const LiveFinding& finding, std::string_view program) {
+  const auto first = std::find_if(all_.begin(), all_.end(), [&](const Suppression& one) {
+    return (one.program.empty() || one.program == program) && matches(one, finding);
+  });
   return first == all_.end() ? nullptr : &*first;
 }
 

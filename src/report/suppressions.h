@@ -10,13 +10,18 @@
 //   thread: mutex: signal: deadlock:   other kinds of reports that TSan has and we
 //                                do not: accepted, match nothing
 //
+// They come from the user's files, for all programs, and from a program itself
+// (__tsan_default_suppressions), for its own races.
+//
 // A pattern matches anywhere in the text; '^' at its start and '$' at its end
 // tie it to the ends; '*' stands for any characters. Case counts.
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -30,6 +35,7 @@ struct Suppression {
   SuppressionKind kind = SuppressionKind::kRace;
   std::string line;  // as written: "race:SomeFunction"
   std::string pattern;
+  std::string program;        // whose races it is for; empty: everybody's
   std::uint64_t matches = 0;  // distinct races that it hid
 };
 
@@ -41,13 +47,20 @@ class Suppressions {
   // Errors: kIo, kMalformed.
   Status add_file(const std::string& path);
 
-  // The first that hides the finding, for the caller to count; nullptr for none.
-  [[nodiscard]] Suppression* match(const LiveFinding& finding);
+  // Adds lines that a program brought along; the first has that number in the
+  // program's text. What a program has said once is not added again. Errors:
+  // kMalformed, with the first line that is wrong; all others were added.
+  Status add_of_program(std::string_view text, const std::string& program, std::uint32_t first_line);
+
+  // The first that hides the finding of that program, for the caller to count;
+  // nullptr for none.
+  [[nodiscard]] Suppression* match(const LiveFinding& finding, std::string_view program = {});
 
   [[nodiscard]] const std::vector<Suppression>& all() const { return all_; }
 
  private:
   std::vector<Suppression> all_;
+  std::set<std::pair<std::string, std::uint32_t>> known_programs_;  // with the first line of each piece
 };
 
 // Whether the pattern matches the text, by the rules above. Linear in the text

@@ -14,6 +14,7 @@
 #include <atomic>
 
 #include "runtime/counters.h"
+#include "runtime/default_suppressions.h"
 #include "runtime/environment.h"
 #include "runtime/modules.h"
 #include "runtime/options.h"
@@ -115,7 +116,7 @@ HandOff send_to_listener(const PacketHeader* packet) {
 }
 
 // Only a listener has use for these.
-bool is_stream_packet(PacketKind kind) { return kind >= PacketKind::kEvents; }
+bool is_stream_packet(PacketKind kind) { return kind >= PacketKind::kEvents && kind <= PacketKind::kForking; }
 
 // Who sends. A child of vfork() works in its parent's memory and name.
 std::uint32_t sender_of(PacketKind kind) {
@@ -148,6 +149,7 @@ HandOff send_to_file(const PacketHeader* packet) {
     say("data race found; 'deadheat report FILE' shows it, with FILE = ", file_path);
     send_hello();
     send_modules();
+    send_suppressions();
   }
   const long written = write_to_file(packet);
   if (written == static_cast<long>(packet->size)) return HandOff::kSent;
@@ -256,6 +258,7 @@ void send_notice(const char* text) {
 
 bool listener_wants_halt() {
   if (!listener_is_ours()) return true;
+  if (program_has_suppressions()) return false;  // it ends us if the race counts
   char answer = 'h';
   struct pollfd wait{listener, POLLIN, 0};
   if (raw_call(SYS_poll, reinterpret_cast<long>(&wait), 1, 10000) != 1) return true;

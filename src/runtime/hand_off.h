@@ -38,7 +38,8 @@ void send_hello();
 void send_notice(const char* text);
 
 // With halt_on_error and a listener: waits for its word whether the finding just
-// sent counts (is not suppressed).
+// sent counts (is not suppressed). A program with suppressions of its own goes on
+// until the listener ends it.
 [[nodiscard]] bool listener_wants_halt();
 
 // In the child of a fork.

@@ -31,6 +31,7 @@ enum class PacketKind : std::uint16_t {
   kSites = 7,      // RecordedSite[]: the code addresses that the events after it refer to
   kRecording = 8,  // Recording: a trace of this process begins; a descriptor of its RecordingBuffer may come with it
   kForking = 9,    // Forking: the events so far are also those of a child that is about to be made
+  kSuppressions = 10,  // Suppressions: lines that the program wants applied to its own races
 };
 
 struct PacketHeader {
@@ -62,6 +63,14 @@ struct Module {
   std::uint32_t path_size = 0;
 };
 static_assert(sizeof(Module) == 32);
+
+// The body is Suppressions, then whole lines of text. A long text comes in several
+// packets, in their order.
+struct Suppressions {
+  std::uint32_t first_line = 0;  // number of the first line in the whole text, from 1
+  std::uint32_t reserved = 0;
+};
+static_assert(sizeof(Suppressions) == 8);
 
 // A stack: `count` entries from `first` on in the packet's array of code
 // addresses, innermost first. count == 0: not known.

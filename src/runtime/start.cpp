@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 
 #include "runtime/counters.h"
+#include "runtime/default_suppressions.h"
 #include "runtime/footprints.h"
 #include "runtime/hand_off.h"
 #include "runtime/intercept/preparation.h"
@@ -67,6 +68,7 @@ void start() {
   open_hand_off();
   if (!options().report_bugs) detection_is_off.store(true, std::memory_order_relaxed);
   if (detection_is_off.load(std::memory_order_relaxed)) return silence_access_hooks();
+  ask_for_suppressions();
   recording = options().record && has_listener();
   ThreadState* main = registry().add(nullptr, 0, raw_report::kThreadMain);
   if (main == nullptr) die("out of memory at start");
@@ -79,6 +81,7 @@ void start() {
   if (has_listener()) {
     send_hello();
     send_modules();
+    send_suppressions();
     if (is_recording()) start_recording();
   }
 }

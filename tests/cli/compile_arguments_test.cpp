@@ -209,6 +209,18 @@ TEST(CompileArgumentsTest, ResponseFileThatNamesItselfEnds) {
   EXPECT_FALSE(expand_response_files({"@" + shell.path("loop")}).empty());
 }
 
+TEST(CompileArgumentsTest, WhoSelectsAccessesGetsTheCompilersOwnChecks) {
+  const auto uses_plugin = [](const Words& user) {
+    const auto words = instrumented_arguments(user, CompilerFamily::kClang, kInstalled, {PassLevel::kFull, false});
+    return words.ok() && has(words.value(), "-fpass-plugin=" + kInstalled.value().pass_plugin());
+  };
+  EXPECT_TRUE(uses_plugin({"-c", "a.cpp"}));
+  EXPECT_TRUE(uses_plugin({"-c", "a.cpp", "-mllvm", "-unroll-count=2"}));
+  EXPECT_FALSE(uses_plugin({"-c", "a.cpp", "-fno-sanitize-thread-memory-access"}));
+  EXPECT_FALSE(uses_plugin({"-c", "a.cpp", "-fno-sanitize-thread-atomics"}));
+  EXPECT_FALSE(uses_plugin({"-c", "a.cpp", "-mllvm", "-tsan-instrument-memory-accesses=0"}));
+}
+
 TEST(CompileArgumentsTest, CommasInTheInstallationPathReachTheLinkerWhole) {
   const auto words = instrumented_arguments({"a.o"}, CompilerFamily::kClang, InstallLayout{"/a,b"});
   ASSERT_TRUE(words.ok());

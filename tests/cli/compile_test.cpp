@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/shell.h"
 
@@ -155,6 +157,87 @@ TEST(CompileTest, PassLeavesStrictBuildsAlone) {
     EXPECT_EQ(result.exit_code, 0) << command << ": " << result.errors;
     EXPECT_EQ(result.errors, "") << command;
   }
+}
+
+TEST(CompileTest, MesonTakesTheWrapperForACompiler) {
+  const Shell shell;
+  if (shell.run("command -v meson && command -v ninja").exit_code != 0) GTEST_SKIP() << "no meson, or no ninja";
+  shell.write_file("part.cpp", "long counter;\nvoid count() { counter = counter + 1; }\n");
+  shell.write_file("main.cpp",
+                   "#include <thread>\nvoid count();\n"
+                   "int main() { std::thread a(count), b(count); a.join(); b.join(); }\n");
+  shell.write_file("meson.build",
+                   "project('counter', 'cpp', default_options: ['buildtype=debugoptimized'])\n"
+                   "part = shared_library('part', 'part.cpp')\n"
+                   "executable('main', 'main.cpp', link_with: part, dependencies: dependency('threads'))\n");
+  const auto races_of_build = [&](const std::string& name, const std::string& compiler) {
+    const CommandResult built = shell.run("CXX='" + compiler + "' meson setup " + name + " && ninja -C " + name);
+    EXPECT_EQ(built.exit_code, 0) << compiler << built.output << built.errors;
+    return shell.run("deadheat run " + name + "/main").exit_code;
+  };
+  EXPECT_EQ(races_of_build("one-word", "deadheat-c++"), 66);
+  EXPECT_EQ(races_of_build("two-words", "deadheat c++ --cxx=g++"), 66);
+}
+
+bool has_ccache(const Shell& shell) { return shell.run("command -v ccache").exit_code == 0; }
+
+// A cache of its own. The command leaves a.o; true if that came out of the cache.
+bool is_hit(const Shell& shell, const std::string& command) {
+  const CommandResult result = shell.run(
+      "export CCACHE_DIR=$PWD/cache CCACHE_NOHASHDIR=1; unset CCACHE_DISABLE CCACHE_RECACHE\n"
+      "ccache -z >/dev/null; rm -f a.o; " +
+      command + " && test -f a.o && ccache --print-stats");
+  EXPECT_EQ(result.exit_code, 0) << command << result.errors;
+  const bool hit =
+      contains(result.output, "direct_cache_hit\t1\n") || contains(result.output, "preprocessed_cache_hit\t1\n");
+  EXPECT_NE(hit, contains(result.output, "cache_miss\t1\n")) << command << result.output;
+  return hit;
+}
+
+TEST(CompileTest, CacheBehindTheWrapperHasTheRightObjectOfEachLevel) {
+  const Shell shell;
+  if (!has_ccache(shell)) GTEST_SKIP() << "no ccache";
+  shell.write_file("a.cpp", "long counter;\nvoid count() { counter = counter + 1; }\n");
+  std::vector<std::pair<std::string, std::string>> ways = {{"g++", ""}};
+  if (has_plugin(shell)) {
+    for (const std::string level : {"no", "plain", "full"}) ways.emplace_back("clang++-19", "--pass=" + level);
+  }
+  for (const auto& [compiler, level] : ways) {
+    const std::string rest = level + " -O2 -c a.cpp";
+    EXPECT_FALSE(is_hit(shell, "deadheat-c++ '--cxx=ccache " + compiler + "' " + rest)) << rest;
+  }
+  for (const auto& [compiler, level] : ways) {
+    const std::string rest = level + " -O2 -c a.cpp";
+    EXPECT_TRUE(is_hit(shell, "deadheat-c++ '--cxx=ccache " + compiler + "' " + rest)) << rest;
+    const CommandResult same =
+        shell.run("mv a.o cached.o; deadheat-c++ --cxx=" + compiler + " " + rest + " && cmp a.o cached.o");
+    EXPECT_EQ(same.exit_code, 0) << rest << same.output << same.errors;
+  }
+}
+
+TEST(CompileTest, CacheBehindTheWrapperSeesANewPlugin) {
+  const Shell shell;
+  if (!has_ccache(shell)) GTEST_SKIP() << "no ccache";
+  if (!has_plugin(shell)) GTEST_SKIP() << "no plugin, or no clang 19";
+  shell.write_file("a.cpp", "long counter;\nvoid count() { counter = counter + 1; }\n");
+  ASSERT_EQ(shell.run("cp -r " DEADHEAT_BUILD_DIR "/lib/deadheat lib").exit_code, 0);
+  const std::string compile = "DEADHEAT_LIB_DIR=$PWD/lib deadheat-c++ '--cxx=ccache clang++-19' -O2 -c a.cpp";
+  EXPECT_FALSE(is_hit(shell, compile));
+  EXPECT_TRUE(is_hit(shell, compile));
+  // What comes after the last section of a library does not change what it does.
+  ASSERT_EQ(shell.run("echo >>lib/libdeadheat_pass.so").exit_code, 0);
+  EXPECT_FALSE(is_hit(shell, compile));
+}
+
+TEST(CompileTest, CacheInFrontOfTheWrapperTellsTheLevelsApart) {
+  const Shell shell;
+  if (!has_ccache(shell)) GTEST_SKIP() << "no ccache";
+  if (!has_plugin(shell)) GTEST_SKIP() << "no plugin, or no clang 19";
+  shell.write_file("a.cpp", "long counter;\nvoid count() { counter = counter + 1; }\n");
+  EXPECT_FALSE(is_hit(shell, "ccache deadheat-c++ --cxx=clang++-19 --pass=full -O2 -c a.cpp"));
+  EXPECT_FALSE(is_hit(shell, "ccache deadheat-c++ --cxx=clang++-19 --pass=no -O2 -c a.cpp"));
+  EXPECT_FALSE(is_hit(shell, "ccache deadheat-c++ --cxx=g++ -O2 -c a.cpp"));
+  EXPECT_TRUE(is_hit(shell, "ccache deadheat-c++ --cxx=clang++-19 --pass=full -O2 -c a.cpp"));
 }
 
 TEST(CompileTest, LinkWithoutARuntimeSaysWhereItLooked) {

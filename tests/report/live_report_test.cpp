@@ -108,6 +108,29 @@ TEST(LiveReportTest, NoticesArePassedOn) {
   EXPECT_EQ(feed(report, packets::notice(kProcess, "limit reached")).notice, "limit reached");
 }
 
+TEST(LiveReportTest, ProgramsOwnSuppressionsHideItsRaces) {
+  LiveReport report;
+  begin_process(report, kProcess);
+  EXPECT_EQ(feed(report, packets::suppressions(kProcess, "race:bank\n")).notice, std::nullopt);
+  EXPECT_EQ(feed(report, race(1, 0x100, 0x200).bytes(kProcess)).race, nullptr);
+  EXPECT_EQ(report.suppressed_count(), 1U);
+  feed(report, packets::hello(kProcess + 1, "/opt/shop"));
+  feed(report, packets::modules(kProcess + 1, {{live_fixture::kBase, live_fixture::kBase + 0x10000, live_fixture::kBase,
+                                                "/opt/bank"}}));
+  EXPECT_NE(feed(report, race(1, 0x300, 0x400).bytes(kProcess + 1)).race, nullptr) << "another program's race";
+}
+
+TEST(LiveReportTest, SuppressionsOfAProgramThatCannotBeReadAreSaidOnce) {
+  LiveReport report;
+  begin_process(report, kProcess);
+  EXPECT_EQ(feed(report, packets::suppressions(kProcess, "race:bank\nnonsense\n")).notice,
+            "__tsan_default_suppressions: line 2: 'nonsense' has no ':'; a suppression looks like 'race:pattern' "
+            "(the line is ignored)");
+  EXPECT_EQ(feed(report, race(1, 0x100, 0x200).bytes(kProcess)).race, nullptr) << "the good line counts";
+  begin_process(report, kProcess + 1);
+  EXPECT_EQ(feed(report, packets::suppressions(kProcess + 1, "race:bank\nnonsense\n")).notice, std::nullopt);
+}
+
 __attribute__((noinline)) std::uint64_t writer_code() {
   // The call must not be the last thing done, or this function is left before it.
   volatile std::uint64_t code = code_here();

@@ -61,13 +61,16 @@ TEST(RawPacketReaderTest, EveryKindOfPacketIsTakenApart) {
   EXPECT_EQ(parsed<SitesPacket>(packets::sites(1, {{5, 0, 0x99}})).sites[0].code, 0x99U);
   EXPECT_EQ(parsed<RecordingPacket>(packets::recording(1, {7, 0, 3})).parent_process, 7U);
   EXPECT_EQ(parsed<ForkingPacket>(packets::forking(1, 3)).fork, 3U);
+  const auto suppressions = parsed<SuppressionsPacket>(packets::suppressions(1, "race:x\n", 9));
+  EXPECT_EQ(suppressions.text, "race:x\n");
+  EXPECT_EQ(suppressions.first_line, 9U);
 }
 
 TEST(RawPacketReaderTest, EveryPrefixOfAPacketIsRefused) {
   for (const Bytes& whole :
        {packets::hello(1, "x"), packets::modules(1, {{1, 2, 3, "/a"}}), finding_with_everything().bytes(1),
         packets::notice(1, "text"), packets::summary(1, {{7, 1}}, {{"n", 1}}), packets::events(1, {Event{}}),
-        packets::sites(1, {{}}), packets::recording(1), packets::forking(1, 1)}) {
+        packets::sites(1, {{}}), packets::recording(1), packets::forking(1, 1), packets::suppressions(1, "x")}) {
     for (std::size_t size = 0; size < whole.size(); ++size) {
       EXPECT_FALSE(parse_packet(std::span(whole).first(size)).ok()) << size;
     }

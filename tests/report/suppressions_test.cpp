@@ -93,6 +93,37 @@ TEST(SuppressionsTest, BadLinesAreErrorsThatNameFileAndLine) {
   EXPECT_EQ(problem("race:"), "known.supp:1: 'race:' has no pattern after the ':'");
 }
 
+TEST(SuppressionsTest, LinesOfAProgramAreForItsOwnRaces) {
+  Suppressions suppressions;
+  ASSERT_TRUE(suppressions.add_of_program("race:deposit\n", "/opt/bank", 1).ok());
+  EXPECT_NE(suppressions.match(bank_race(), "/opt/bank"), nullptr);
+  EXPECT_EQ(suppressions.match(bank_race(), "/opt/shop"), nullptr);
+  ASSERT_TRUE(suppressions.add("race:deposit", "file").ok());
+  EXPECT_NE(suppressions.match(bank_race(), "/opt/shop"), nullptr);
+}
+
+TEST(SuppressionsTest, LinesOfAProgramAreTakenOnceHoweverManyProcessesSendThem) {
+  Suppressions suppressions;
+  for (int process = 0; process < 3; ++process) {
+    ASSERT_TRUE(suppressions.add_of_program("race:x\n", "/opt/bank", 1).ok());
+    ASSERT_TRUE(suppressions.add_of_program("race:y\n", "/opt/bank", 2).ok());
+  }
+  EXPECT_EQ(suppressions.all().size(), 2U);
+}
+
+TEST(SuppressionsTest, BadLinesOfAProgramAreLeftOutAndTheOthersCount) {
+  const auto problem = [](const std::string& text, std::size_t good_lines) {
+    Suppressions suppressions;
+    const Status status = suppressions.add_of_program(text, "/opt/bank", 10);
+    EXPECT_EQ(suppressions.all().size(), good_lines);
+    return status.ok() ? "" : status.error().message;
+  };
+  EXPECT_EQ(problem("race:x\nfoo\nrace:y", 2),
+            "line 11: 'foo' has no ':'; a suppression looks like 'race:pattern' (the line is ignored)");
+  EXPECT_EQ(problem("race:\nfoo\nbar\nrace:x", 1),
+            "line 10: 'race:' has no pattern after the ':' (this line and 2 of the others are ignored)");
+}
+
 TEST(SuppressionsTest, MissingFileIsNamed) {
   Suppressions suppressions;
   const Status status = suppressions.add_file("/nowhere/known.supp");

@@ -87,6 +87,13 @@ inline Bytes notice(std::uint32_t process, std::string_view text) {
   return packet(raw_report::PacketKind::kNotice, process, body);
 }
 
+inline Bytes suppressions(std::uint32_t process, std::string_view text, std::uint32_t first_line = 1) {
+  Bytes body;
+  append(body, raw_report::Suppressions{first_line, 0});
+  append_text(body, text);
+  return packet(raw_report::PacketKind::kSuppressions, process, body);
+}
+
 enum class Loss : std::uint32_t { kNo, kYes };
 struct NamedCounter {
   std::string name;

@@ -25,6 +25,10 @@ namespace deadheat::runtime {
 [[nodiscard]] void* find_real(const char* name, const char* version);
 // nullptr if there is none.
 [[nodiscard]] void* find_real_or_null(const char* name);
+// Looks up all functions that have a DEADHEAT_ORIGINAL, so that find_real() will
+// not ask the dynamic linker, and take its lock, for any of them. Any thread; again
+// and again costs nothing.
+void find_all_real();
 
 // Looked up at the first call; any thread, also before constructors have run.
 template <class Function>

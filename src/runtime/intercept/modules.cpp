@@ -186,6 +186,7 @@ DEADHEAT_REPLACE(void*, dlmopen, Lmid_t space, const char* name, int mode) {
 DEADHEAT_REPLACE(int, dl_iterate_phdr, ModuleVisit* visit, void* argument) {
   DEADHEAT_ORIGINAL(dl_iterate_phdr);
   if (!is_observing()) return original(visit, argument);
+  find_all_real();  // dlsym() in the callback and dlopen() elsewhere would wait for each other
   ModuleVisitor visitor{visit, argument};
   return original(visit_module, &visitor);
 }
