@@ -51,9 +51,13 @@ template <CellView View>
   return left == 0 || (older.is_subsumed_by(access.kind) && view.happened_before(older));
 }
 
+namespace rules {
+
+// `looks_around`: entries that younger ones stand for are found; each is compared with
+// all others.
 template <CellView View>
 [[nodiscard]] constexpr ChainPlan plan_chain(std::span<const CellEntry> entries, const CellAccess& access,
-                                             const View& view) {
+                                             const View& view, bool looks_around) {
   using Step = ChainPlan::Step;
   ChainPlan plan;
   plan.value = access.entry();
@@ -74,7 +78,7 @@ template <CellView View>
         continue;
       }
     }
-    if (!may_go(entry, access, view) && !is_covered_by_all(entries, index, access, view)) {
+    if (!may_go(entry, access, view) && !(looks_around && is_covered_by_all(entries, index, access, view))) {
       if (plan.staying < ChainPlan::kMostStaying) plan.stays[plan.staying] = entry;
       ++plan.staying;
     } else if (plan.index < 0) {
@@ -87,6 +91,20 @@ template <CellView View>
     plan.step = plan.index >= 0 ? Step::kPlace : Step::kGrow;
   }
   return plan;
+}
+
+}  // namespace rules
+
+template <CellView View>
+[[nodiscard]] constexpr ChainPlan plan_chain(std::span<const CellEntry> entries, const CellAccess& access,
+                                             const View& view) {
+  // In a long chain only when there is no other place.
+  constexpr std::size_t kFew = 6;
+  if (entries.size() > kFew) {
+    const ChainPlan plan = rules::plan_chain(entries, access, view, /*looks_around=*/false);
+    if (plan.step != ChainPlan::Step::kGrow) return plan;
+  }
+  return rules::plan_chain(entries, access, view, /*looks_around=*/true);
 }
 
 }  // namespace deadheat

@@ -10,6 +10,7 @@
 #include "core/cell_rules.h"
 #include "model/identity.h"
 #include "runtime/access_check.h"
+#include "runtime/cell_blocks.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/thread_registry.h"
 
@@ -37,6 +38,37 @@ class BlockUse {
 
  private:
   ThreadState& self_;
+};
+
+// The entries of a cell and its chain, with the links, as they were seen; none at all
+// when they are too many.
+struct SeenChain {
+  static constexpr int kMost = 1 + 5 * CellBlock::kEntries;
+  std::atomic<std::uint64_t>* places[kMost];
+  std::uint64_t seen[kMost];
+  int count = 0;
+
+  SeenChain(ShadowCell& cell, std::uint64_t link) {
+    add(cell.entries[0]);
+    for (std::uint64_t next = link; is_link(next); next = seen[count - 1]) {
+      if (count + CellBlock::kEntries > kMost) {
+        count = 0;
+        return;
+      }
+      CellBlock* block = block_of(next);
+      for (std::atomic<std::uint64_t>& entry : block->entries) add(entry);
+    }
+  }
+  void add(std::atomic<std::uint64_t>& place) {
+    places[count] = &place;
+    seen[count++] = place.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] bool is_unchanged() const {
+    for (int index = 0; index < count; ++index) {
+      if (places[index]->load(std::memory_order_seq_cst) != seen[index]) return false;
+    }
+    return true;
+  }
 };
 
 // kAgain: the cell changed meanwhile; nothing was done.

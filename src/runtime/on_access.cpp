@@ -173,25 +173,22 @@ namespace {
   return false;
 }
 
-// The same access as an own one in an earlier epoch, in a chain of one block, and
-// nothing there that it could race with.
+// The same access as an own one in an earlier epoch, and nothing in the chain that it
+// could race with. Long chains are looked through for what may go now and then.
 template <AccessKind kKind>
 bool settle_in_chain(ShadowCell& cell, std::uint64_t link, CellEntry own, Address word) {
+  constexpr int kShort = 1 + CellBlock::kEntries;
+  constexpr std::uint32_t kSeldom = 16;
   const CellAccess access{own.epoch(), own.mask(), kKind, own.origin()};
   ThreadState& self = *current.state;
   const ThreadView view(self);
-  CellBlock* block = block_of(link);
-  std::atomic<std::uint64_t>* const places[] = {&cell.entries[0], &block->entries[0], &block->entries[1],
-                                                &block->entries[2], &block->entries[3]};
-  static_assert(CellBlock::kEntries == 4);
-  std::uint64_t seen[5];
+  SeenChain chain(cell, link);
+  if (chain.count > kShort && own.epoch().clock() % kSeldom == 0) return false;
   int found = -1;
-  for (int index = 0; index < 5; ++index) {
-    seen[index] = places[index]->load(std::memory_order_acquire);
-    const CellEntry entry = CellEntry::from_bits(seen[index]);
-    if (entry.is_empty()) continue;
-    if (entry.is_mark()) return false;
-    if (is_race(entry, access, view)) return false;
+  for (int index = 0; index < chain.count; ++index) {
+    const CellEntry entry = CellEntry::from_bits(chain.seen[index]);
+    if (entry.is_empty() || is_link(chain.seen[index])) continue;
+    if (entry.is_mark() || is_race(entry, access, view)) return false;
     if (rules::is_same_access(entry, own)) found = index;
   }
   if (found < 0) return false;
@@ -202,11 +199,9 @@ bool settle_in_chain(ShadowCell& cell, std::uint64_t link, CellEntry own, Addres
     const RuntimeScope scope;
     const BlockUse use(self);
     if (cell.entries[1].load(std::memory_order_seq_cst) != link) return false;
-    if (!replace_entry(*places[found], seen[found], own.bits())) return false;
-    seen[found] = own.bits();
-    for (int index = 0; index < 5; ++index) {
-      is_quiet = is_quiet && places[index]->load(std::memory_order_seq_cst) == seen[index];
-    }
+    if (!replace_entry(*chain.places[found], chain.seen[found], own.bits())) return false;
+    chain.seen[found] = own.bits();
+    is_quiet = chain.is_unchanged();
     is_linked = cell.entries[1].load(std::memory_order_seq_cst) == link;
   }
   if (!is_quiet || !is_linked) look_at_changed(word, own);

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "runtime/cell_blocks.h"
+#include "runtime/page_source.h"
 #include "runtime/shadow_pages.h"
 #include "runtime/slim_regions.h"
 #include "runtime/system.h"
@@ -183,24 +184,52 @@ bool cover(Address begin, std::size_t size) {
   return true;
 }
 
-void for_each_used_part(Address begin, std::size_t size, void (*visit)(Address first, Address last, void* context),
-                        void* context) {
-  const Address end = begin + size;
-  if (size <= kSmall) return visit(begin, end, context);
-  unsigned char resident[256];
-  for (Address at = begin & ~(kPiece - 1); at < end; at += kPiece * sizeof resident) {
-    const std::size_t pages =
-        (end - at + kPiece - 1) / kPiece < sizeof resident ? (end - at + kPiece - 1) / kPiece : sizeof resident;
+namespace {
+
+// Which pages of cells there are, as mincore(2) says: a byte each.
+struct Residence {
+  unsigned char* pages = nullptr;
+  std::size_t limit = 0;
+};
+
+void visit_used_part(Address begin, Address end, Residence residence, void (*visit)(Address, Address, void*),
+                     void* context) {
+  for (Address at = begin & ~(kPiece - 1); at < end; at += kPiece * residence.limit) {
+    const std::size_t left = (end - at + kPiece - 1) / kPiece;
+    const std::size_t pages = left < residence.limit ? left : residence.limit;
     const bool is_known = raw_call(SYS_mincore, reinterpret_cast<long>(cell_of(at)) & ~static_cast<long>(kPage - 1),
-                                   static_cast<long>(pages * kPage), reinterpret_cast<long>(resident)) == 0;
+                                   static_cast<long>(pages * kPage), reinterpret_cast<long>(residence.pages)) == 0;
     for (std::size_t page = 0; page < pages; ++page) {
-      if (is_known && (resident[page] & 1) == 0) continue;
+      if (is_known && page % 8 == 0) {
+        // Eight at a time while there are none.
+        while (page + 8 <= pages && *reinterpret_cast<const std::uint64_t*>(residence.pages + page) == 0) page += 8;
+        if (page == pages) break;
+      }
+      if (is_known && (residence.pages[page] & 1) == 0) continue;
       const Address piece = at + page * kPiece;
       const Address first = piece < begin ? begin : piece;
       const Address last = piece + kPiece > end ? end : piece + kPiece;
       if (last > first) visit(first, last, context);
     }
   }
+}
+
+}  // namespace
+
+void for_each_used_part(Address begin, std::size_t size, void (*visit)(Address first, Address last, void* context),
+                        void* context) {
+  const Address end = begin + size;
+  if (size <= kSmall) return visit(begin, end, context);
+  // A terabyte of address space has hundreds of millions of pages of cells.
+  constexpr std::size_t kHuge = 64 << 20;
+  constexpr std::size_t kManyPages = 64 << 10;
+  alignas(8) unsigned char few[256];
+  Residence residence{few, sizeof few};
+  if (size >= kHuge) {
+    if (void* many = PageSource::try_allocate(kManyPages)) residence = {static_cast<unsigned char*>(many), kManyPages};
+  }
+  visit_used_part(begin, end, residence, visit, context);
+  if (residence.pages != few) PageSource::release(residence.pages, kManyPages);
 }
 
 void clear_shadow(Address begin, std::size_t size) {

@@ -22,6 +22,8 @@ constexpr std::size_t kPage = std::size_t{1} << kSlimPageShift;
 constexpr std::size_t kChunk = 16 * kPage;
 // A commit moves the parts behind it, and locks the region: large blocks are several.
 constexpr std::size_t kLargest = 256 * kPage;
+// Address space that is reserved, to be used here and there.
+constexpr std::size_t kLargestBlock = std::size_t{16} << 30;
 constexpr int kIndexBits = 20;
 constexpr std::uint32_t kMaxRegions = 1U << kIndexBits;
 constexpr std::uint32_t kKeptAfterEnd = 1024;
@@ -429,6 +431,7 @@ void make_region(Address begin, std::size_t size) {
   const Address first = page_up(begin);
   const Address last = page_down(begin + size);
   if (last <= first || last - first < kSmallestRegion) return;
+  if (last - first > kLargestBlock) return end_regions(begin, size);
   SpinHolder hold_all(regions_lock);
   detach(first, last);
   for (Address low = first; low < last; low += kLargest) {

@@ -56,8 +56,8 @@ void SyncTable::destroy(SyncObject* object) {
 }
 
 template <class Matches>
-void SyncTable::erase_if(Address address, Matches&& matches) {
-  std::atomic<SyncObject*>& bucket = buckets_[bucket_of(address)];
+void SyncTable::erase_if(std::uint32_t number, Matches&& matches) {
+  std::atomic<SyncObject*>& bucket = buckets_[number];
   SyncObject* previous = nullptr;
   for (SyncObject* at = bucket.load(std::memory_order_relaxed); at != nullptr;) {
     SyncObject* next = at->next;
@@ -67,7 +67,7 @@ void SyncTable::erase_if(Address address, Matches&& matches) {
       } else {
         previous->next = next;
       }
-      count_change(address);
+      count_change_of(number % kStripes);
       destroy(at);
     } else {
       previous = at;
@@ -77,11 +77,15 @@ void SyncTable::erase_if(Address address, Matches&& matches) {
 }
 
 void SyncTable::erase(Address address, SyncKind kind) {
-  erase_if(address, [&](const SyncObject& object) { return object.address == address && object.kind == kind; });
+  erase_if(bucket_of(address),
+           [&](const SyncObject& object) { return object.address == address && object.kind == kind; });
 }
 
 void SyncTable::erase_range(Address begin, std::size_t size) {
   if (size == 0 || begin + size > kAddressEnd || marks_ == nullptr) return;
+  // Beyond this, it is quicker to go through all buckets than through the lines.
+  constexpr std::size_t kHuge = 64 << 20;
+  if (size >= kHuge) return erase_huge_range(begin, begin + size);
   const Address end = begin + size;
   for (Address line = begin >> 6; line <= (end - 1) >> 6; ++line) {
     // Eight lines at a time while they are empty.
@@ -91,8 +95,18 @@ void SyncTable::erase_range(Address begin, std::size_t size) {
     }
     if (marks_[line].load(std::memory_order_relaxed) == 0) continue;
     SpinHolder hold(stripe(line << 6));
-    erase_if(line << 6, [&](const SyncObject& object) { return object.address >= begin && object.address < end; });
+    erase_if(bucket_of(line << 6),
+             [&](const SyncObject& object) { return object.address >= begin && object.address < end; });
     if (begin <= line << 6 && (line + 1) << 6 <= end) marks_[line].store(0, std::memory_order_relaxed);
+  }
+}
+
+// Marks of lines are left behind; they are only hints.
+void SyncTable::erase_huge_range(Address begin, Address end) {
+  for (std::uint32_t number = 0; number < kBuckets; ++number) {
+    if (buckets_[number].load(std::memory_order_relaxed) == nullptr) continue;
+    SpinHolder hold(stripes_[number % kStripes]);
+    erase_if(number, [&](const SyncObject& object) { return object.address >= begin && object.address < end; });
   }
 }
 

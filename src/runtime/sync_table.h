@@ -82,10 +82,7 @@ class SyncTable {
     return changes_[bucket_of(address) % kStripes].load(std::memory_order_acquire);
   }
   // With the stripe's lock held.
-  void count_change(Address address) {
-    std::atomic<std::uint64_t>& count = changes_[bucket_of(address) % kStripes];
-    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  }
+  void count_change(Address address) { count_change_of(bucket_of(address) % kStripes); }
 
   // No object lies in this line, nor in others of its bucket.
   [[nodiscard]] bool is_surely_absent(Address address) const {
@@ -122,10 +119,15 @@ class SyncTable {
     const std::uint64_t line = address >> 6;
     return static_cast<std::uint32_t>((line ^ (line >> 16) ^ (line >> 29)) % kBuckets);
   }
+  void count_change_of(std::uint32_t stripe) {
+    std::atomic<std::uint64_t>& count = changes_[stripe];
+    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
   void insert(SyncObject* object, Address address);
+  void erase_huge_range(Address begin, Address end);
   static void destroy(SyncObject* object);
   template <class Matches>
-  void erase_if(Address address, Matches&& matches);
+  void erase_if(std::uint32_t number, Matches&& matches);
 
   std::atomic<SyncObject*>* buckets_ = nullptr;
   std::atomic<std::uint8_t>* marks_ = nullptr;  // per line; nullptr when refused: all lines may have objects
