@@ -12,6 +12,7 @@
 #include "options.h"
 #include "range_shape.h"
 #include "rare_accesses.h"
+#include "small_copies.h"
 
 namespace deadheat::pass {
 
@@ -82,6 +83,7 @@ void explain(const llvm::Function& function, const Summary& summary, llvm::Optim
 
 // Returns whether anything was changed.
 bool instrument_accesses(llvm::Function& function, llvm::FunctionAnalysisManager& analyses, RuntimeSymbols& runtime) {
+  const bool has_copies = expand_small_copies(function);
   const auto& library = analyses.getResult<llvm::TargetLibraryAnalysis>(function);
   Summary summary;
   HarmlessAccesses harmless(library);
@@ -104,7 +106,7 @@ bool instrument_accesses(llvm::Function& function, llvm::FunctionAnalysisManager
   for (const Candidate& candidate : candidates) {
     if (llvm::isa<llvm::CallInst>(candidate.access.instruction)) candidate.access.instruction->eraseFromParent();
   }
-  return !candidates.empty() || has_rare;
+  return !candidates.empty() || has_rare || has_copies;
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ define void @unchecked(ptr %p) {
 ; CHECK-LABEL: define void @clears
 ; CHECK: call void @__tsan_func_entry
 define void @clears(ptr %p) sanitize_thread {
-  call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 64, i1 false)
+  call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 128, i1 false)
   ret void
 }
 
