@@ -120,11 +120,16 @@ bool for_each_mapping(bool (*visit)(const Mapping& mapping, void* context), void
 }
 
 void SpinLock::lock_slow() {
+  // Who looks too often takes the line away from who has the lock.
+  constexpr std::uint32_t kMostPauses = 64;
+  constexpr std::uint32_t kPatience = 16;
+  std::uint32_t pauses = 1;
   for (std::uint32_t tries = 0;; ++tries) {
-    if (tries > 64) {
+    if (tries > kPatience) {
       raw_call(SYS_sched_yield);
     } else {
-      __builtin_ia32_pause();
+      for (std::uint32_t pause = 0; pause < pauses; ++pause) __builtin_ia32_pause();
+      if (pauses < kMostPauses) pauses *= 2;
     }
     if (__atomic_load_n(&held_, __ATOMIC_RELAXED) == 0 && __atomic_exchange_n(&held_, 1U, __ATOMIC_ACQUIRE) == 0) {
       return;
