@@ -13,8 +13,8 @@
 #include "core/cell_rules.h"
 #include "core/footprint.h"
 #include "runtime/access_check.h"
-#include "runtime/cell_chains.h"
 #include "runtime/origins.h"
+#include "runtime/settle.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/slim_regions.h"
 #include "runtime/start.h"
@@ -64,22 +64,11 @@ struct LoopAccess {
 // What loops leave in the cells of an array: the same access of an earlier epoch, or
 // nothing. False when this word has something else.
 template <AccessKind kKind>
-[[gnu::always_inline]] inline bool settle_word(ThreadState& self, Address word, CellEntry own) {
-  ShadowCell& cell = *cell_of(word);
-  const std::uint64_t first = cell.entries[0].load(std::memory_order_acquire);
-  const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
-  const QuickPlan plan = next_in_loop<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own);
-  if (plan != QuickPlan::kFirst && plan != QuickPlan::kSecond) return false;
-  const int index = plan == QuickPlan::kSecond ? 1 : 0;
-  const std::uint64_t other = index == 0 ? second : first;
-  if (!replace_entry(cell.entries[index], index == 0 ? first : second, own.bits())) return false;
-  if (cell.entries[1 - index].load(std::memory_order_seq_cst) == other) [[likely]]
-    return true;
-  const CellAccess access{own.epoch(), own.mask(), kKind, own.origin()};
-  CaughtRaces caught;
-  look_at_all(cell, access, ThreadView(self), caught);
-  caught.report(self, access, word);
-  return true;
+[[gnu::always_inline]] inline bool settle_word(Address word, CellEntry own) {
+  const Settled settled = settle_in_loop<kKind>(*cell_of(word), own);
+  if (settled == Settled::kOtherChanged) [[unlikely]]
+    look_at_changed(word, own);
+  return settled != Settled::kNo;
 }
 
 // Words without regions.
@@ -90,7 +79,7 @@ void check_dense(ThreadState& self, OriginId origin, Address begin, Address end)
     if (is_settled(*cell_of(word), kKind, current.epoch_bits, mask)) continue;
     const CellEntry own =
         CellEntry::from_bits(current.epoch_bits | CellEntry(ShortEpoch{}, mask, kKind, origin).bits());
-    if (settle_word<kKind>(self, word, own)) continue;
+    if (settle_word<kKind>(word, own)) continue;
     check_words_as(self, kKind, word < begin ? begin : word, word + 8 < end ? word + 8 : end, origin);
   }
 }

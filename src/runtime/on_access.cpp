@@ -28,6 +28,7 @@
 #include "runtime/footprints.h"
 #include "runtime/races.h"
 #include "runtime/record.h"
+#include "runtime/settle.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/slim_regions.h"
 #include "runtime/start.h"
@@ -116,6 +117,15 @@ void check_range(ThreadState& self, AccessKind kind, Address begin, std::size_t 
 
 }  // namespace
 
+void look_at_changed(Address word, CellEntry own) {
+  RuntimeScope scope;
+  current.state->range_number = 0;
+  const CellAccess access{own.epoch(), own.mask(), own.kind(), own.origin()};
+  CaughtRaces caught;
+  look_at_all(*cell_of(word), access, ThreadView(*current.state), caught);
+  caught.report(*current.state, access, word);
+}
+
 void check_access(AccessKind kind, Address address, std::size_t size, Address code, std::uint8_t flags) {
   if (current.inside != 0 || detection_is_off.load(std::memory_order_relaxed)) return;
   RuntimeScope scope;
@@ -134,28 +144,6 @@ void check_access(AccessKind kind, Address address, std::size_t size, Address co
 }
 
 namespace {
-
-// After the own entry was published: another has changed meanwhile.
-[[gnu::noinline]] void look_at_changed(Address word, CellEntry own) {
-  RuntimeScope scope;
-  current.state->range_number = 0;
-  const CellAccess access{own.epoch(), own.mask(), own.kind(), own.origin()};
-  CaughtRaces caught;
-  look_at_all(*cell_of(word), access, ThreadView(*current.state), caught);
-  caught.report(*current.state, access, word);
-}
-
-// The entry with the own access of the same epoch and kind merged into it; 0 when
-// the combination of the origins was not used lately.
-[[gnu::always_inline]] inline std::uint64_t merged_quickly(std::uint64_t entry, CellEntry own) {
-  OriginId origin = own.origin();
-  const OriginId earlier = CellEntry::from_bits(entry).origin();
-  if (earlier != origin) {
-    origin = cached_combination(earlier, origin, own.mask());
-    if (origin == OriginId::kUnknown) return 0;
-  }
-  return ((entry | own.bits()) & ~std::uint64_t{CellEntry::kMaxOrigin}) | raw(origin);
-}
 
 // The same-epoch check of the hooks for the entries of a chain.
 [[gnu::always_inline]] inline bool is_in_chain(AccessKind kind, const ShadowCell& cell, std::uint64_t link,
@@ -207,31 +195,6 @@ bool settle_in_chain(ShadowCell& cell, std::uint64_t link, CellEntry own, Addres
   if (!is_quiet || !is_linked) look_at_changed(word, own);
   // Unlinked meanwhile: what was put there may not be seen by others.
   return is_linked;
-}
-
-enum class Settled : std::uint8_t { kNo, kYes, kOtherChanged };
-
-// Does what the plan says with a cell that had these entries.
-[[gnu::always_inline]] inline Settled carry_out(QuickPlan plan, ShadowCell& cell, std::uint64_t first,
-                                                std::uint64_t second, CellEntry own) {
-  if (plan == QuickPlan::kAsk) return Settled::kNo;
-  const bool takes_second = plan >= QuickPlan::kSecond;
-  const bool is_merged = plan == QuickPlan::kFirstMerged || plan == QuickPlan::kSecondMerged;
-  const std::uint64_t old_value = takes_second ? second : first;
-  const std::uint64_t new_value = is_merged ? merged_quickly(old_value, own) : own.bits();
-  if (new_value == 0 || !replace_entry(cell.entries[takes_second ? 1 : 0], old_value, new_value)) return Settled::kNo;
-  const std::uint64_t other = cell.entries[takes_second ? 0 : 1].load(std::memory_order_seq_cst);
-  return other == (takes_second ? first : second) ? Settled::kYes : Settled::kOtherChanged;
-}
-
-// The cases of next_in_loop. Needs no stack frame, and no scope: it touches none of
-// the thread's tables.
-template <AccessKind kKind>
-[[gnu::always_inline]] inline Settled settle_in_loop(ShadowCell& cell, CellEntry own) {
-  const std::uint64_t first = cell.entries[0].load(std::memory_order_acquire);
-  const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
-  const QuickPlan plan = next_in_loop<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own);
-  return carry_out(plan, cell, first, second, own);
 }
 
 // The other common cases; false when they do not settle it.

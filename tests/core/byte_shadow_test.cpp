@@ -36,32 +36,13 @@ struct LogPolicy {
   }
 };
 
-// Counts cells, to find those released twice or never.
-struct CountingPolicy {
-  struct Cell {
-    int handle = 0;
-    std::uint32_t last = 0;
-  };
-  Cell copy(const Cell& cell) { return {cell.handle == 0 ? 0 : make(), cell.last}; }
-  void release(Cell& cell) {
-    if (cell.handle != 0) {
-      EXPECT_EQ(live.erase(cell.handle), 1U) << "released twice";
-    }
-    cell = Cell{};
-  }
-  static bool interchangeable(const Cell& one, const Cell& other) { return one.last == other.last; }
+struct ShadowPolicy : CountingPolicy {
   static bool has_no_history(const Cell& cell) { return cell.handle == 0; }
   Cell cell_after_free(const AccessRecord& record) { return {make(), raw(record.site())}; }
   template <class Visit>
   static void for_each_record(const Cell& cell, Visit&& visit) {
     visit(record_number(cell.last));
   }
-  int make() {
-    live.insert(++next);
-    return next;
-  }
-  std::set<int> live;
-  int next = 0;
 };
 
 // Adds every byte of the touched ones to `bytes`; none may come twice.
@@ -275,9 +256,9 @@ TEST(ByteShadow, EveryCellIsReleasedOnceWhenItsBytesAreForgotten) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Random random(seed);
-    CountingPolicy policy;
-    ByteShadow<CountingPolicy> shadow(policy);
-    const auto touch = [&](CountingPolicy::Cell& cell, const Touched&) {
+    ShadowPolicy policy;
+    ByteShadow<ShadowPolicy> shadow(policy);
+    const auto touch = [&](ShadowPolicy::Cell& cell, const Touched&) {
       if (cell.handle == 0) cell.handle = policy.make();
       cell.last = static_cast<std::uint32_t>(random.below(3));
     };
@@ -292,7 +273,7 @@ TEST(ByteShadow, EveryCellIsReleasedOnceWhenItsBytesAreForgotten) {
           shadow.forget(at, size);
           break;
         case 2:
-          shadow.revisit(at, size, [&](CountingPolicy::Cell& cell, const Touched&) { policy.release(cell); });
+          shadow.revisit(at, size, [&](ShadowPolicy::Cell& cell, const Touched&) { policy.release(cell); });
           break;
         default:
           shadow.access(at, size, touch);

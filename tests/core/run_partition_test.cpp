@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "core/core_fixture.h"
 
 namespace deadheat {
 namespace {
@@ -35,28 +36,6 @@ struct LastPolicy {
   static bool interchangeable(const Cell& one, const Cell& other) { return one == other; }
   static void touch(Cell& cell, std::uint32_t number) { cell = number; }
   static bool is_settled(const Cell& cell, std::uint32_t number) { return cell == number; }
-};
-
-// Without a history, no handle.
-struct CountingPolicy {
-  struct Cell {
-    int handle = 0;
-    std::uint32_t last = 0;
-  };
-  Cell copy(const Cell& cell) { return {cell.handle == 0 ? 0 : make(), cell.last}; }
-  void release(Cell& cell) {
-    if (cell.handle != 0) {
-      EXPECT_EQ(live.erase(cell.handle), 1U) << "released twice";
-    }
-    cell = Cell{};
-  }
-  static bool interchangeable(const Cell& one, const Cell& other) { return one.last == other.last; }
-  int make() {
-    live.insert(++next);
-    return next;
-  }
-  std::set<int> live;
-  int next = 0;
 };
 
 std::set<std::uint64_t> bytes_of(const Footprint& footprint) {
