@@ -92,6 +92,13 @@ TEST_F(InstallTest, PkgConfigGivesFlagsForBothSteps) {
   expect_race("project/program");
 }
 
+TEST_F(InstallTest, CompilerPassIsInstalled) {
+  if (!std::filesystem::exists(DEADHEAT_BUILD_DIR "/lib/deadheat/libdeadheat_pass.so")) GTEST_SKIP() << "not built";
+  run("prefix/bin/deadheat c++ --cxx=clang++-19 -O2 -c project/part.cpp -o part.o");
+  // The code of an inline check asks for the thread's storage.
+  run("nm -u part.o | grep -q __deadheat_thread");
+}
+
 TEST_F(InstallTest, PrefixMayBeMoved) {
   run("mv prefix elsewhere && cd project && ../elsewhere/bin/deadheat-c++ main.cpp part.cpp -x c plain.c -o program");
   run("elsewhere/bin/deadheat run project/program >/dev/null 2>&1; test $? -eq 66");
