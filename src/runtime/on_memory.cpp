@@ -106,6 +106,12 @@ void on_unmapping(ThreadState& self, Address begin, std::size_t size, Address co
   give_back_shadow(begin, size);
 }
 
+void on_remapping(ThreadState& self) {
+  if (is_off()) return;
+  RuntimeScope scope;
+  settle_footprints(self);
+}
+
 void on_remapped(ThreadState& self, Address from, std::size_t old_size, Address to, std::size_t new_size,
                  Address code) {
   if (is_off()) return;

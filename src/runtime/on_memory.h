@@ -26,6 +26,9 @@ void on_mapped(ThreadState& self, Address begin, std::size_t size, Address code)
 // Before munmap, or before it is mapped over: checked like a free, and the shadow
 // goes back to the system.
 void on_unmapping(ThreadState& self, Address begin, std::size_t size, Address code);
+// Before memory moves: as soon as it has, its old place can be another thread's new
+// memory, where nothing of this thread may turn up any more.
+void on_remapping(ThreadState& self);
 // After mremap moved or resized a mapping.
 void on_remapped(ThreadState& self, Address from, std::size_t old_size, Address to, std::size_t new_size, Address code);
 

@@ -118,6 +118,7 @@ DEADHEAT_REPLACE(void*, mremap, void* begin, std::size_t old_size, std::size_t n
       on_unmapping(self(), address_of(target), whole_pages(new_size), DEADHEAT_CALLER);
     }
   }
+  if (is_observing()) on_remapping(self());
   void* const result =
       with_errno<void*>(raw_call(SYS_mremap, reinterpret_cast<long>(begin), static_cast<long>(old_size),
                                  static_cast<long>(new_size), flags, reinterpret_cast<long>(target)));
