@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the compiler pass calls when its inline check has not settled an access.
 //
-// As the hooks of abi_access.cpp, with three differences. The check need not be made
-// again. A function that calls nobody else has not noted its frame (pass/frames.h);
-// the leaf_... ones do it. And they keep all general registers but r11 (LLVM's preserve_mostcc):
-// a program that seldom comes here does not arrange its registers for it. Vector
-// registers are the caller's business, as always.
+// As the hooks of abi_access.cpp, with two differences. A function that calls nobody
+// else has not noted its frame (pass/frames.h); the leaf_... ones do it. And they
+// keep all general registers but r11 (LLVM's preserve_mostcc): a program that seldom
+// comes here does not arrange its registers for it. Vector registers are the
+// caller's business, as always.
+//
+// The fast check is made again: of several accesses that were checked together, most
+// may be settled, and those must not be noted a second time.
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/access_check.h"
+#include "runtime/access_hooks.h"
 #include "runtime/cold_hooks.h"
 #include "runtime/thread_state.h"
 
@@ -19,12 +22,18 @@ using namespace deadheat::runtime;
 namespace {
 
 // A function without a frame of its own: it is open during the check.
-template <void (*kCheck)(Address address, Address code)>
-[[gnu::always_inline]] inline void check_in_leaf(Address address, Address caller, Address code) {
-  const bool has_frame = push_frame(caller);
-  kCheck(address, code);
-  if (has_frame) pop_frame();
-}
+class LeafFrame {
+ public:
+  explicit LeafFrame(Address caller) : is_open_(push_frame(caller)) {}
+  ~LeafFrame() {
+    if (is_open_) pop_frame();
+  }
+  LeafFrame(const LeafFrame&) = delete;
+  LeafFrame& operator=(const LeafFrame&) = delete;
+
+ private:
+  bool is_open_;
+};
 
 }  // namespace
 
@@ -62,27 +71,28 @@ template <void (*kCheck)(Address address, Address code)>
 
 #define HIDDEN extern "C" [[gnu::visibility("hidden"), gnu::used]] void
 
-#define COLD_HOOK(name, kind, size, check)                                                                     \
-  HIDDEN deadheat_cold_##name(Address address, Address code) { check<AccessKind::kind, size>(address, code); } \
-  HIDDEN deadheat_cold_leaf_##name(Address address, Address caller, Address code) {                            \
-    check_in_leaf<check<AccessKind::kind, size>>(address, caller, code);                                       \
-  }                                                                                                            \
-  ENTRY(name, rsi)                                                                                             \
+#define COLD_HOOK(name, kind, size, access)                                                               \
+  HIDDEN deadheat_cold_##name(const void* at, Address code) { access<AccessKind::kind, size>(at, code); } \
+  HIDDEN deadheat_cold_leaf_##name(const void* at, Address caller, Address code) {                        \
+    const LeafFrame frame(caller);                                                                        \
+    access<AccessKind::kind, size>(at, code);                                                             \
+  }                                                                                                       \
+  ENTRY(name, rsi)                                                                                        \
   ENTRY(leaf_##name, rdx)
 
-#define BOTH_KINDS(size, prefix, check)             \
-  COLD_HOOK(prefix##read##size, kRead, size, check) \
-  COLD_HOOK(prefix##write##size, kWrite, size, check)
+#define BOTH_KINDS(size, prefix, access)             \
+  COLD_HOOK(prefix##read##size, kRead, size, access) \
+  COLD_HOOK(prefix##write##size, kWrite, size, access)
 
-BOTH_KINDS(1, , check_first)
-BOTH_KINDS(2, , check_first)
-BOTH_KINDS(4, , check_first)
-BOTH_KINDS(8, , check_first)
-BOTH_KINDS(16, , check_across)
-BOTH_KINDS(2, unaligned_, check_across)
-BOTH_KINDS(4, unaligned_, check_across)
-BOTH_KINDS(8, unaligned_, check_across)
-BOTH_KINDS(16, unaligned_, check_across)
+BOTH_KINDS(1, , access)
+BOTH_KINDS(2, , access)
+BOTH_KINDS(4, , access)
+BOTH_KINDS(8, , access)
+BOTH_KINDS(16, , access_across)
+BOTH_KINDS(2, unaligned_, access_across)
+BOTH_KINDS(4, unaligned_, access_across)
+BOTH_KINDS(8, unaligned_, access_across)
+BOTH_KINDS(16, unaligned_, access_across)
 
 #undef BOTH_KINDS
 #undef COLD_HOOK

@@ -176,7 +176,7 @@ bool settle_in_chain(ShadowCell& cell, std::uint64_t link, CellEntry own, Addres
   for (int index = 0; index < chain.count; ++index) {
     const CellEntry entry = CellEntry::from_bits(chain.seen[index]);
     if (entry.is_empty() || is_link(chain.seen[index])) continue;
-    if (entry.is_mark() || is_race(entry, access, view)) return false;
+    if (is_race(entry, access, view)) return false;
     if (rules::is_same_access(entry, own)) found = index;
   }
   if (found < 0) return false;
