@@ -32,6 +32,7 @@ enum class PacketKind : std::uint16_t {
   kRecording = 8,  // Recording: a trace of this process begins; a descriptor of its RecordingBuffer may come with it
   kForking = 9,    // Forking: the events so far are also those of a child that is about to be made
   kSuppressions = 10,  // Suppressions: lines that the program wants applied to its own races
+  kSampling = 11,      // Sampling: how much was sampled; comes before each Summary of a process that samples
 };
 
 struct PacketHeader {
@@ -189,6 +190,29 @@ struct Counter {
   std::uint32_t reserved = 0;
 };
 static_assert(sizeof(Counter) == 72);
+
+// Work is processor time of all threads without what the detector took of it. Rates
+// are in parts per million. Numbers are totals so far.
+struct Sampling {
+  std::uint64_t rate = 0;    // asked for, at the end
+  std::uint64_t budget = 0;  // 0: none; otherwise the rate follows from it
+  std::uint64_t seed = 0;
+  std::uint64_t period_us = 0;  // work of one period, in microseconds
+  std::uint64_t periods = 0;
+  std::uint64_t work_ns = 0;
+  std::uint64_t sampled_work_ns = 0;
+  std::uint64_t cost_ns = 0;  // processor time that the detector took, as far as it is measured
+  std::uint64_t sampled_accesses = 0;
+  std::uint64_t checked_accesses = 0;  // not sampled, to memory with a record
+};
+static_assert(sizeof(Sampling) == 80);
+
+// Rate and budget of a running process: a datagram to the abstract Unix socket
+// kControlName + pid, of the same user or root. Requests are "status", "rate=30000",
+// "budget=50000" (parts per million; budget=0 keeps the rate as it is). The answer
+// is "name=value name=value ...", with the names of Sampling, or "error: ...".
+inline constexpr char kControlName[] = "deadheat.";  // after the leading 0
+inline constexpr std::uint64_t kWholeRate = 1'000'000;
 
 // --record: events in their order, 32 bytes each, with the layout of Event in
 // model/event.h; their sites are numbers of RecordedSite. They are what the
