@@ -106,9 +106,11 @@ class CheckWriter {
     auto* second_tier = llvm::SplitBlockAndInsertIfThen(is_set(what_counts(any_of(first))), group_.before,
                                                         /*Unreachable=*/false, metadata.createBranchWeights(1, 4096));
     builder_.SetInsertPoint(second_tier);
+    epoch_ = runtime_.second_epoch(builder_);
+    wanted_.clear();
     llvm::SmallVector<llvm::Value*, 4> both;
     for (std::size_t at = 0; at < terms.size(); ++at) {
-      llvm::Value* second = what_counts(what_is_missing(terms[at], 1, wanted_bits[at]));
+      llvm::Value* second = what_counts(what_is_missing(terms[at], 1, wanted(terms[at])));
       if (terms.size() == 1) {
         both.push_back(second);
       } else {
@@ -235,7 +237,7 @@ bool is_common_size(const Access& access) { return llvm::isPowerOf2_64(access.si
 }  // namespace
 
 RuntimeSymbols::RuntimeSymbols(llvm::Module& module) : module_(module) {
-  llvm::Type* type = llvm::ArrayType::get(llvm::Type::getInt64Ty(module.getContext()), 7);
+  llvm::Type* type = llvm::ArrayType::get(llvm::Type::getInt64Ty(module.getContext()), 8);
   thread_ = llvm::cast<llvm::GlobalVariable>(module.getOrInsertGlobal("__deadheat_thread", type));
   thread_->setThreadLocalMode(llvm::GlobalVariable::InitialExecTLSModel);
 }

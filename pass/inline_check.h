@@ -5,7 +5,8 @@
 //   tier 1   for each word touched: load the first entry of its cell and compare
 //            epoch, bytes and kind with those of the access in one go
 //   tier 2   the same with the better of both entries (reads of what someone else
-//            wrote are in the second)
+//            wrote are in the second); a thread that samples at times looks for
+//            something else there (src/runtime/unsampled.h)
 //   call     one hook per access, in a block of its own out of the way, which keeps
 //            the registers (src/runtime/abi_cold.cpp)
 //
@@ -40,6 +41,7 @@ class RuntimeSymbols {
   [[nodiscard]] llvm::Value* epoch(llvm::IRBuilder<>& builder) { return number(builder, 0); }
   [[nodiscard]] llvm::Value* cell_mask(llvm::IRBuilder<>& builder) { return number(builder, 1); }
   [[nodiscard]] llvm::Value* cell_key(llvm::IRBuilder<>& builder) { return number(builder, 2); }
+  [[nodiscard]] llvm::Value* second_epoch(llvm::IRBuilder<>& builder) { return number(builder, 7); }
   [[nodiscard]] llvm::Value* top_frame(llvm::IRBuilder<>& builder) { return pointer(builder, 4); }
   [[nodiscard]] llvm::Value* lowest_frame(llvm::IRBuilder<>& builder) { return pointer(builder, 5); }
   [[nodiscard]] llvm::Value* frame_limit(llvm::IRBuilder<>& builder) { return pointer(builder, 6); }

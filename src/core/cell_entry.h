@@ -97,6 +97,13 @@ class CellEntry {
     return from_bits(bits_ | (std::uint64_t{more} << kMaskShift));
   }
 
+  // The entry covers none of these bytes. One that covers none at all is no longer an
+  // access but keeps its place (runtime/unsampled.h).
+  [[nodiscard]] constexpr CellEntry without_bytes(ByteMask fewer) const {
+    return from_bits(bits_ & ~(std::uint64_t{fewer} << kMaskShift));
+  }
+  [[nodiscard]] constexpr bool has_bytes() const { return (bits_ & kMaskBits) != 0; }
+
   friend constexpr bool operator==(CellEntry, CellEntry) = default;
 
   // The rules about kinds, on the two bits of the kind. They are numbered (write 0,

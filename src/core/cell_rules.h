@@ -92,7 +92,18 @@ template <CellView View>
 
 template <CellView View>
 [[nodiscard]] constexpr bool may_go(CellEntry entry, const CellAccess& access, const View& view) {
-  return entry.is_empty() || is_redundant(entry, access, view) || view.is_obsolete(entry);
+  return !entry.has_bytes() || is_redundant(entry, access, view) || view.is_obsolete(entry);
+}
+
+// What an access that is not sampled leaves of an entry (PACER paper, Table 4): not
+// those bytes on which the access would have taken its place. What is left may have
+// no bytes.
+template <CellView View>
+[[nodiscard]] constexpr CellEntry left_by_unsampled(CellEntry entry, const CellAccess& access, const View& view) {
+  if (view.is_obsolete(entry)) return entry.without_bytes(0xff);
+  const bool replaces = history_of(access.kind) == AccessKind::kWrite ||
+                        (entry.is_subsumed_by(access.kind) && view.happened_before(entry));
+  return replaces ? entry.without_bytes(access.mask) : entry;
 }
 
 // `older` is made redundant by `younger` together with the access.

@@ -98,18 +98,24 @@ class PacerThreadClock {
   using Vector = BasicVectorClock<Source>;
   using Sync = PacerSyncClock<Source>;
 
-  // What the clocks of an execution have in common.
+  // What the clocks of an execution have in common. Where threads run at the same
+  // time, each has its own, and takes versions that rise with the users of a slot.
   struct Common {
     ClockCounters counters;
     Version newest_version = 0;
+    bool has_versions = true;  // without, clocks are compared each time
   };
 
   // A thread that starts knowing what `parent` knows, or nothing, and continues
   // `slot`: the parent knows the clock of its last thread.
   PacerThreadClock(Common& common, ThreadId id, ThreadSlot slot, const PacerThreadClock* parent)
+      : PacerThreadClock(common, id, slot, parent == nullptr ? Vector{} : parent->seen(), parent) {}
+  // The same for one that starts with `inherited`, which contains what the parent knows.
+  PacerThreadClock(Common& common, ThreadId id, ThreadSlot slot, const Vector& inherited,
+                   const PacerThreadClock* parent)
       : common_(&common), id_(id) {
+    seen_.assign(inherited);
     if (parent != nullptr) {
-      seen_.assign(parent->seen_.value());
       count(&ClockCounters::InPeriod::deep_copies);
       versions_ = parent->versions_;
       versions_.raise(parent->version_epoch());
@@ -121,6 +127,7 @@ class PacerThreadClock {
   [[nodiscard]] ThreadId id() const { return id_; }
   [[nodiscard]] Epoch epoch() const { return now_; }
   [[nodiscard]] Clock clock_of(ThreadSlot slot) const { return seen_.value().clock_of(slot); }
+  [[nodiscard]] const Vector& seen() const { return seen_.value(); }
   [[nodiscard]] bool is_sampling() const { return is_sampling_; }
   [[nodiscard]] VersionEpoch version_epoch() const { return {now_.slot(), version_}; }
   // The latest version of the slot's thread that is known to be contained in this.
@@ -128,6 +135,9 @@ class PacerThreadClock {
     return slot == now_.slot() ? version_ : versions_.of(slot);
   }
 
+  // A thread that was just made and samples from its first access on, whose epoch
+  // nobody else knows.
+  void begin_sampling() { is_sampling_ = true; }
   // Both begin a new epoch, which nobody else knows.
   void enter_sampling() {
     if (is_sampling_) return;
@@ -171,6 +181,18 @@ class PacerThreadClock {
     if (is_sampling_) tick();
   }
 
+  // Goes on in another slot, after the clock `base` of it and all that is known of
+  // it. Nobody else uses the slot; versions go on from `version`, which is larger
+  // than all that the slot had; 0: without versions.
+  void move_to(ThreadSlot slot, Clock base, Version version) {
+    versions_.raise(version_epoch());
+    common_->newest_version = version;
+    common_->has_versions = version != 0;
+    const Clock known = seen_.value().clock_of(slot);
+    now_ = Epoch(slot, known < base ? base : known);
+    tick();
+  }
+
   // As in sync_clock.h.
   void fence(MemoryOrder order) {
     if (acquires(order)) acquire(pending_acquire_);
@@ -211,13 +233,19 @@ class PacerThreadClock {
   // The thread's clock takes a new value.
   Vector& changeable() {
     if (seen_.is_shared()) count(&ClockCounters::InPeriod::deep_copies);
-    version_ = ++common_->newest_version;
+    version_ = common_->has_versions ? ++common_->newest_version : 0;
     return seen_.own();
   }
 
   void join(const Vector& clock, VersionEpoch source) {
     if (has_received(source)) return count(&ClockCounters::InPeriod::fast_joins);
-    if (contains(clock, source)) return;
+    if (is_sampling_) {
+      // There is news as a rule, and a new version costs nothing: the next release
+      // makes one anyway.
+      count(&ClockCounters::InPeriod::slow_joins);
+    } else if (contains(clock, source)) {
+      return;
+    }
     changeable().join(clock);
     versions_.raise(source);
   }

@@ -7,14 +7,18 @@
 // and count themselves, so handing a clock on is O(1); the copy is made by the
 // first holder that changes its clock, if there is another one by then.
 //
-// The count is not atomic: all holders belong to one offline analysis.
+// Holders may belong to different threads: the count is atomic, and a clock that has
+// several holders is never changed. Each holder by itself is protected by whoever
+// has it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <new>
 #include <utility>
 
 #include "base/growable_array.h"
+#include "base/immortal.h"
 #include "core/vector_clock.h"
 
 namespace deadheat {
@@ -26,7 +30,7 @@ class BasicSharedClock {
 
   BasicSharedClock() = default;
   BasicSharedClock(const BasicSharedClock& other) : block_(other.block_) {
-    if (block_ != nullptr) ++block_->holders;
+    if (block_ != nullptr) block_->holders.fetch_add(1, std::memory_order_relaxed);
   }
   BasicSharedClock(BasicSharedClock&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   BasicSharedClock& operator=(BasicSharedClock other) noexcept {
@@ -37,9 +41,12 @@ class BasicSharedClock {
 
   // Holds no clock, which is the clock of zeros.
   [[nodiscard]] bool is_empty() const { return block_ == nullptr; }
-  [[nodiscard]] bool is_shared() const { return block_ != nullptr && block_->holders > 1; }
+  // Acquire: what others read of it before they let go comes before what this changes.
+  [[nodiscard]] bool is_shared() const {
+    return block_ != nullptr && block_->holders.load(std::memory_order_acquire) > 1;
+  }
   [[nodiscard]] bool is_same_as(const BasicSharedClock& other) const { return block_ == other.block_; }
-  [[nodiscard]] const Vector& value() const { return block_ == nullptr ? kZeros : block_->value; }
+  [[nodiscard]] const Vector& value() const { return block_ == nullptr ? *zeros : block_->value; }
 
   // The clock, to be changed: nobody else holds it then.
   [[nodiscard]] Vector& own() {
@@ -61,7 +68,7 @@ class BasicSharedClock {
   }
 
   void reset() {
-    if (block_ != nullptr && --block_->holders == 0) {
+    if (block_ != nullptr && block_->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       block_->~Block();
       Source::release(block_, sizeof(Block));
     }
@@ -71,12 +78,12 @@ class BasicSharedClock {
  private:
   struct Block {
     Vector value;
-    std::uint32_t holders = 1;
+    std::atomic<std::uint32_t> holders{1};
   };
-  static inline const Vector kZeros;
+  static inline constinit Immortal<Vector> zeros;
 
   explicit BasicSharedClock(Block* block) : block_(block) {}
-  static Block* make(const Vector& value) { return new (Source::allocate(sizeof(Block))) Block{value}; }
+  static Block* make(const Vector& value) { return new (Source::allocate(sizeof(Block))) Block{value, 1}; }
 
   Block* block_ = nullptr;
 };

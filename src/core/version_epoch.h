@@ -14,8 +14,7 @@
 // exchange news for ever. Versions change only when contents do, and contents
 // settle.
 //
-// All versions of an execution come from one counter. So they rise also over the
-// threads that use a slot one after another.
+// Versions rise also over the threads that use a slot one after another.
 #pragma once
 
 #include <cstdint>

@@ -237,6 +237,8 @@ Result<RawPacket> parse_packet(std::span<const std::byte> bytes) {
       return packed(header.process, parse_forking(cursor));
     case PacketKind::kSuppressions:
       return packed(header.process, parse_suppressions(cursor));
+    case PacketKind::kSampling:
+      break;
   }
   return Error{ErrorCode::kUnsupported,
                fmt::format("a packet is of kind {}, which this version does not know", raw(header.kind))};

@@ -17,6 +17,7 @@
 #include "runtime/on_sync.h"
 #include "runtime/options.h"
 #include "runtime/record.h"
+#include "runtime/sampling.h"
 #include "runtime/start.h"
 #include "runtime/sync_table.h"
 #include "runtime/thread_registry.h"
@@ -134,12 +135,13 @@ T atomic_load(const volatile T* at, int order_number, Address code) {
   if (!is_observed()) return machine_load(at);
   const auto address = reinterpret_cast<Address>(at);
   const MemoryOrder order = order_of(order_number);
-  if (current.epoch_bits != 0) {  // who spins comes here again and again
+  if (current.epoch_bits != 0 && !samples) {  // who spins comes here again and again
     const T value = machine_load(at);
     if (current.state->last_load == load_now<T>(address, order, code)) return value;
   }
   RuntimeScope scope;
   ThreadState& self = runtime::self();
+  const SamplingEvent event(self);
   const RecordedStep step(self, events::atomic(EventKind::kAtomicLoad, self.clock.id(), address, sizeof(T), order),
                           code);
   T value = machine_load(at);
@@ -160,6 +162,7 @@ void atomic_store(volatile T* at, T value, int order_number, Address code) {
   if (!is_observed()) return machine_store(at, value);
   RuntimeScope scope;
   ThreadState& self = runtime::self();
+  const SamplingEvent event(self);
   const auto address = reinterpret_cast<Address>(at);
   const MemoryOrder order = order_of(order_number);
   const RecordedStep step(self, events::atomic(EventKind::kAtomicStore, self.clock.id(), address, sizeof(T), order),
@@ -179,6 +182,7 @@ T atomic_update(volatile T* at, int order_number, Address code, Change&& change)
   if (!is_observed()) return machine_update(at, change);
   RuntimeScope scope;
   ThreadState& self = runtime::self();
+  const SamplingEvent event(self);
   const auto address = reinterpret_cast<Address>(at);
   const MemoryOrder order = order_of(order_number);
   const RecordedStep step(self, events::atomic(EventKind::kAtomicRmw, self.clock.id(), address, sizeof(T), order),
@@ -204,6 +208,7 @@ bool atomic_compare_exchange(volatile T* at, T& expected, T desired, int success
   if (!is_observed()) return machine_compare_exchange(at, expected, desired);
   RuntimeScope scope;
   ThreadState& self = runtime::self();
+  const SamplingEvent event(self);
   const auto address = reinterpret_cast<Address>(at);
   const MemoryOrder success = order_of(success_number);
   const MemoryOrder failure = order_of(failure_number);

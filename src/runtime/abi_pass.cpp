@@ -14,11 +14,14 @@
 #include "core/footprint.h"
 #include "runtime/access_check.h"
 #include "runtime/origins.h"
+#include "runtime/sampling.h"
 #include "runtime/settle.h"
 #include "runtime/shadow_memory.h"
+#include "runtime/shadow_pages.h"
 #include "runtime/slim_regions.h"
 #include "runtime/start.h"
 #include "runtime/thread_registry.h"
+#include "runtime/unsampled.h"
 
 namespace deadheat::runtime {
 namespace {
@@ -172,6 +175,20 @@ std::uint8_t size_code(std::uint32_t size) {
   }
 }
 
+// In a process that samples, outside of periods and in them.
+void check_unsampled_footprint(ThreadState& self, AccessKind kind, const Footprint& footprint, Address code) {
+  const std::uint64_t place = code_and_shape(code, {size_code(footprint.size), 0});
+  if (footprint.is_dense()) return check_unsampled(self, kind, footprint.begin, footprint.end(), place);
+  for (std::uint64_t at = 0; at < footprint.count; ++at) {
+    const Address element = footprint.begin + at * footprint.step;
+    check_unsampled(self, kind, element, element + footprint.size, place);
+  }
+}
+void note_sampled(ThreadState& self, const Footprint& footprint) {
+  for (Address at = footprint.begin; at < footprint.end(); at = end_of_granule(at)) note_record(at);
+  self.sampling.sampled_accesses += footprint.count;
+}
+
 [[gnu::noinline]] void check_footprint(AccessKind kind, const Footprint& footprint, Address code) {
   if (current.inside != 0 || detection_is_off.load(std::memory_order_relaxed)) return;
   if (current.state == nullptr) static_cast<void>(self());
@@ -179,9 +196,12 @@ std::uint8_t size_code(std::uint32_t size) {
   if (footprint.end() < footprint.begin || !has_shadow(footprint.begin, footprint.end() - footprint.begin)) return;
   const RuntimeScope scope;
   ThreadState& self = *current.state;
+  const SamplingEvent event(self);
+  if (is_unsampled(self)) return check_unsampled_footprint(self, kind, footprint, code);
   const std::uint64_t place = code_and_shape(code, {size_code(footprint.size), 0});
   OriginId origin = cached_origin(place);
   if (origin == OriginId::kUnknown) origin = origin_of(self, place);
+  if (samples) note_sampled(self, footprint);
   self.range_number = 0;
   check_parts(self, {kind, origin, code}, footprint);
   remember(code, footprint);

@@ -6,6 +6,8 @@
 #include "runtime/options.h"
 #include "runtime/origins.h"
 #include "runtime/races.h"
+#include "runtime/sampling.h"
+#include "runtime/sampling_control.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/slim_regions.h"
 #include "runtime/slots.h"
@@ -72,7 +74,23 @@ void add_slim_counters(const SlimCounters& slim) {
 
 }  // namespace
 
+namespace {
+
+void send_sampling() {
+  struct {
+    raw_report::PacketHeader header;
+    raw_report::Sampling sampling;
+  } totals;
+  totals.sampling = sampling_totals();
+  totals.header.kind = raw_report::PacketKind::kSampling;
+  totals.header.size = sizeof totals;
+  send_packet(&totals.header);
+}
+
+}  // namespace
+
 void send_summary(SummaryKind kind) {
+  if (samples) send_sampling();
   SpinHolder hold(sending);
   packet.summary = {};
   packet.summary.is_final = kind == SummaryKind::kFinal ? 1 : 0;

@@ -28,11 +28,14 @@
 #include "runtime/footprints.h"
 #include "runtime/races.h"
 #include "runtime/record.h"
+#include "runtime/sampling.h"
 #include "runtime/settle.h"
 #include "runtime/shadow_memory.h"
+#include "runtime/shadow_pages.h"
 #include "runtime/slim_regions.h"
 #include "runtime/start.h"
 #include "runtime/thread_registry.h"
+#include "runtime/unsampled.h"
 
 namespace deadheat::runtime {
 
@@ -53,6 +56,7 @@ namespace {
   CaughtRaces caught;
   if (replaced_races) caught.add(replaced);
   look_at_all(cell, access, ThreadView(self), caught);
+  if (samples) keep_visible(cell);
   caught.report(self, access, word);
 }
 
@@ -111,6 +115,13 @@ AccessShape shape_of(AccessKind kind, std::size_t size, std::uint8_t flags) {
 void check_word(ThreadState& self, ShadowCell& cell, const CellAccess& access, Address word) {
   while (check_once(self, cell, access, word) == Outcome::kAgain) {
   }
+  if (samples && is_link(cell.entries[1].load(std::memory_order_relaxed))) keep_visible(cell);
+}
+
+// A word is about to get an entry.
+void note_sampled(ThreadState& self, Address word) {
+  note_record(word);
+  ++self.sampling.sampled_accesses;
 }
 
 void check_range(ThreadState& self, AccessKind kind, Address begin, std::size_t size, Address code, std::uint8_t flags);
@@ -123,6 +134,7 @@ void look_at_changed(Address word, CellEntry own) {
   const CellAccess access{own.epoch(), own.mask(), own.kind(), own.origin()};
   CaughtRaces caught;
   look_at_all(*cell_of(word), access, ThreadView(*current.state), caught);
+  if (samples) keep_visible(*cell_of(word));
   caught.report(*current.state, access, word);
 }
 
@@ -131,6 +143,10 @@ void check_access(AccessKind kind, Address address, std::size_t size, Address co
   RuntimeScope scope;
   ThreadState& self = runtime::self();
   if (self.ignore.ignores(kind)) return;
+  const SamplingEvent event(self);
+  if (is_unsampled(self)) {
+    return check_unsampled(self, kind, address, address + size, code_and_shape(code, shape_of(kind, size, flags)));
+  }
   const RecordedStep step(self, access_event(self, kind, address, size, flags), code);
   // As without a recording, so that recordings say something about footprints.
   if (const RegionId region = region_at(address);
@@ -225,6 +241,8 @@ void check_words(ThreadState& self, Address begin, Address end, Origin&& origin)
   for (Address word = begin & ~Address{7}; word < end; word += 8) {
     access.mask = bytes_in_word(word, begin, end);
     ShadowCell& cell = *cell_of(word);
+    if (samples) [[unlikely]]
+      note_sampled(self, word);
     if (kKind != AccessKind::kFree && is_settled(cell, kKind, epoch_bits, access.mask)) continue;
     if (access.origin == OriginId::kUnknown) access.origin = origin();
     if (settle_quickly<kKind>(word, access.entry())) continue;
@@ -325,10 +343,26 @@ template <std::size_t kSize>
   return region_at(address + kSize - 1);
 }
 
+// In a process that samples: the access may be recorded or not.
+template <AccessKind kKind, std::size_t kSize>
+[[gnu::noinline]] void check_at_times(Address address, Address code) {
+  if (current.inside != 0 || detection_is_off.load(std::memory_order_relaxed)) return;
+  const RuntimeScope scope;
+  ThreadState& self = runtime::self();
+  if (self.ignore.ignores(kKind)) return;
+  const SamplingEvent event(self);
+  const Address end = address + kSize;
+  if (is_unsampled(self)) return check_unsampled(self, kKind, address, end, code_of_access<kSize>(code));
+  const OriginId origin = origin_of(self, code_of_access<kSize>(code));
+  self.range_number = 0;
+  check_words<kKind>(self, address, end, [origin] { return origin; });
+}
+
 // The origin is not among those used last. It stays unknown for a thread whose
 // accesses must all take the slow path.
 template <AccessKind kKind, std::size_t kSize>
 [[gnu::noinline]] void find_origin_first(Address address, Address code) {
+  if (samples) return check_at_times<kKind, kSize>(address, code);
   OriginId origin = OriginId::kUnknown;
   if (current.origins != no_origins && current.inside == 0) {
     RuntimeScope scope;
@@ -469,6 +503,7 @@ bool is_in_region(Address begin, std::size_t size) {
 
 template <AccessKind kKind>
 AtomicCheck begin_in_word(ThreadState& self, Address address, ByteMask mask, std::uint64_t code_and_shape) {
+  if (samples) note_sampled(self, address);
   const CellEntry own(short_epoch(self.clock.epoch()), mask, kKind, origin_of(self, code_and_shape));
   switch (settle_in_loop<kKind>(*cell_of(address), own)) {
     case Settled::kYes:
@@ -483,6 +518,7 @@ AtomicCheck begin_in_word(ThreadState& self, Address address, ByteMask mask, std
 }  // namespace
 
 AtomicCheck begin_atomic_check(ThreadState& self, AccessKind kind, Address address, std::size_t size, Address code) {
+  if (is_unsampled(self)) return may_have_records(address) ? AtomicCheck::kAll : AtomicCheck::kNothing;
   if (is_settled_range(kind, address, size) || self.ignore.ignores(kind)) return AtomicCheck::kNothing;
   if ((address & 7) + size > 8 || is_in_region(address, size)) return AtomicCheck::kAll;
   const ByteMask mask = bytes_in_word(address & ~Address{7}, address, address + size);
@@ -505,12 +541,17 @@ void check_words_as(ThreadState& self, AccessKind kind, Address begin, Address e
   if (&self == current.state) return check_words_of(self, kind, begin, end, [origin] { return origin; });
   CellAccess access{short_epoch(self.clock.epoch()), 0, kind, origin};
   for (Address word = begin & ~Address{7}; word < end; word += 8) {
+    if (samples) note_sampled(self, word);
     access.mask = bytes_in_word(word, begin, end);
     check_word(self, *cell_of(word), access, word);
   }
 }
 
 void check_atomic(ThreadState& self, AccessKind kind, Address address, std::size_t size, Address code) {
+  if (is_unsampled(self)) {
+    if (self.ignore.ignores(kind)) return;
+    return check_unsampled(self, kind, address, address + size, code_and_shape(code, shape_of(kind, size, 0)));
+  }
   if (is_settled_range(kind, address, size) || self.ignore.ignores(kind)) return;
   check_range(self, kind, address, size, code, 0);
 }
@@ -518,9 +559,13 @@ void check_atomic(ThreadState& self, AccessKind kind, Address address, std::size
 void on_range(ThreadState& self, AccessKind kind, Address begin, std::size_t size, Address code) {
   if (size == 0 || self.ignore.ignores(kind) || detection_is_off.load(std::memory_order_relaxed)) return;
   if (!has_shadow(begin, size)) return;
-  if (kind != AccessKind::kFree && is_settled_range(kind, begin, size)) return;
+  if (!samples && kind != AccessKind::kFree && is_settled_range(kind, begin, size)) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const std::uint8_t flags = size > 16 ? raw_report::kAccessRange : 0;
+  if (is_unsampled(self)) {
+    return check_unsampled(self, kind, begin, begin + size, code_and_shape(code, shape_of(kind, size, flags)));
+  }
   const RecordedStep step(self, access_event(self, kind, begin, size, flags), code);
   check_range(self, kind, begin, size, code, flags);
 }

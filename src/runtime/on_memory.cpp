@@ -11,6 +11,7 @@
 #include "runtime/on_access.h"
 #include "runtime/races.h"
 #include "runtime/record.h"
+#include "runtime/sampling.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/slim_regions.h"
 #include "runtime/start.h"
@@ -64,6 +65,7 @@ void check_mapped_range(ThreadState& self, Address begin, std::size_t size, Addr
 void on_allocated(ThreadState& self, Address block, std::size_t size, Address code) {
   if (is_off() || size == 0 || !has_shadow(block, size)) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   forget(self, block, size, code);
   count_allocation(size);
 }
@@ -76,6 +78,7 @@ void on_allocated_inside(Address block, std::size_t size) {
 void on_freeing(ThreadState& self, Address block, std::size_t size, Address code) {
   if (is_off() || size == 0) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   if (size >= kSmallestRegion) settle_footprints(self);
   // Another thread may get the memory, and hand it back in the same epoch of this one.
   ++current.forgotten;
@@ -96,6 +99,7 @@ void on_mapped(ThreadState& self, Address begin, std::size_t size, Address code)
 void on_unmapping(ThreadState& self, Address begin, std::size_t size, Address code) {
   if (is_off() || size == 0 || !has_shadow(begin, size)) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   settle_footprints(self);
   const RecordingHold recorded;
   check_mapped_range(self, begin, size, code);

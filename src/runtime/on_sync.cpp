@@ -6,6 +6,7 @@
 #include "runtime/lock_records.h"
 #include "runtime/races.h"
 #include "runtime/record.h"
+#include "runtime/sampling.h"
 #include "runtime/start.h"
 #include "runtime/sync_table.h"
 #include "runtime/thread_registry.h"
@@ -126,6 +127,7 @@ void leave_phase(BarrierPhaseClock* phase) {
 void on_lock_created(ThreadState& self, Address lock, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const RecordedStep step(self, events::write(self.clock.id(), lock, 1), code);
   touch_lock(self, lock, AccessKind::kWrite, code);
   if (is_recording()) record_more(end_of_object(self, lock, raw_report::kEndsLock), code);
@@ -137,6 +139,7 @@ void on_lock_created(ThreadState& self, Address lock, Address code) {
 void on_lock_destroyed(ThreadState& self, Address lock, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const RecordedStep step(self, events::write(self.clock.id(), lock, 1), code);
   if (is_recording()) record_more(end_of_object(self, lock, raw_report::kEndsLock), code);
   touch_lock(self, lock, AccessKind::kWrite, code);
@@ -148,6 +151,7 @@ void on_lock_destroyed(ThreadState& self, Address lock, Address code) {
 void on_lock_acquired(ThreadState& self, Address lock, LockMode mode, LockAttempt attempt, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   HeldLockState* held = find_held(self, lock);
   if (held != nullptr && is_stale(self, *held)) {
     drop_held(self, held);
@@ -172,12 +176,14 @@ void on_lock_acquired(ThreadState& self, Address lock, LockMode mode, LockAttemp
 void on_lock_try_failed(ThreadState& self, Address lock, LockMode mode, Address code) {
   if (is_off() || !is_recording()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const RecordedStep step(self, events::try_failed(self.clock.id(), sync_id(lock), mode), code);
 }
 
 void on_lock_releasing(ThreadState& self, Address lock, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   HeldLockState* held = find_held(self, lock);
   const LockMode mode = held == nullptr ? LockMode::kExclusive : held->mode;
   const auto depth = static_cast<std::uint16_t>(held == nullptr ? 1 : held->depth);
@@ -193,6 +199,7 @@ void on_lock_releasing(ThreadState& self, Address lock, Address code) {
 void on_lock_release_failed(ThreadState& self, Address lock, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   if (HeldLockState* held = find_held(self, lock)) {
     const auto depth = static_cast<std::uint16_t>(++held->depth);
     const RecordedStep step(self, events::acquire(self.clock.id(), sync_id(lock), held->mode, depth), code);
@@ -212,6 +219,7 @@ void on_lock_release_failed(ThreadState& self, Address lock, Address code) {
 void on_wait_beginning(ThreadState& self, Address condition, Address mutex, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const RecordedStep step(self, events::wait_begin(self.clock.id(), sync_id(condition), sync_id(mutex)), code);
   if (const HeldLockState* held = find_held(self, mutex)) drop_held(self, held);
   release_lock(self, mutex, LockMode::kExclusive, code);
@@ -220,6 +228,7 @@ void on_wait_beginning(ThreadState& self, Address condition, Address mutex, Addr
 void on_wait_finished(ThreadState& self, Address condition, Address mutex, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const RecordedStep step(self, events::wait_end(self.clock.id(), sync_id(condition), sync_id(mutex)), code);
   acquire_lock(self, mutex, LockMode::kExclusive, code);
 }
@@ -227,18 +236,21 @@ void on_wait_finished(ThreadState& self, Address condition, Address mutex, Addre
 void on_signalling(ThreadState& self, Address condition, Address code) {
   if (is_off() || !is_recording()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const RecordedStep step(self, events::on_sync(EventKind::kCondSignal, self.clock.id(), sync_id(condition)), code);
 }
 
 void on_broadcasting(ThreadState& self, Address condition, Address code) {
   if (is_off() || !is_recording()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const RecordedStep step(self, events::on_sync(EventKind::kCondBroadcast, self.clock.id(), sync_id(condition)), code);
 }
 
 void on_barrier_created(ThreadState& self, Address barrier, std::uint32_t count, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const RecordedStep step(self, end_of_object(self, barrier, raw_report::kEndsOthers), code);
   SpinHolder hold(sync_table().stripe(barrier));
   sync_table().erase(barrier, SyncKind::kBarrier);
@@ -248,6 +260,7 @@ void on_barrier_created(ThreadState& self, Address barrier, std::uint32_t count,
 BarrierPhase on_barrier_arriving(ThreadState& self, Address barrier, Address code) {
   if (is_off()) return {};
   RuntimeScope scope;
+  const SamplingEvent event(self);
   BarrierPhase result;
   settle_footprints(self);
   {
@@ -276,6 +289,7 @@ BarrierPhase on_barrier_arriving(ThreadState& self, Address barrier, Address cod
 void on_barrier_left(ThreadState& self, Address barrier, BarrierPhase phase, Address code) {
   if (is_off() || phase.clock == nullptr) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const RecordedStep step(
       self, events::barrier(EventKind::kBarrierLeave, self.clock.id(), sync_id(barrier), phase.number), code);
   settle_footprints(self);
@@ -291,6 +305,7 @@ void on_barrier_left(ThreadState& self, Address barrier, BarrierPhase phase, Add
 void on_semaphore_posting(ThreadState& self, Address semaphore, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const RecordedStep step(self, events::on_sync(EventKind::kSemaphorePost, self.clock.id(), sync_id(semaphore)), code);
   release_tag(self, semaphore);
 }
@@ -298,6 +313,7 @@ void on_semaphore_posting(ThreadState& self, Address semaphore, Address code) {
 void on_semaphore_waited(ThreadState& self, Address semaphore, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const RecordedStep step(self, events::on_sync(EventKind::kSemaphoreWait, self.clock.id(), sync_id(semaphore)), code);
   acquire_tag(self, semaphore);
 }
@@ -305,6 +321,7 @@ void on_semaphore_waited(ThreadState& self, Address semaphore, Address code) {
 void on_once_completing(ThreadState& self, Address flag, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const RecordedStep step(self, events::on_sync(EventKind::kOnceComplete, self.clock.id(), sync_id(flag)), code);
   release_tag(self, flag);
 }
@@ -312,6 +329,7 @@ void on_once_completing(ThreadState& self, Address flag, Address code) {
 void on_once_observed(ThreadState& self, Address flag, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const RecordedStep step(self, events::on_sync(EventKind::kOnceObserve, self.clock.id(), sync_id(flag)), code);
   acquire_tag(self, flag);
 }
@@ -319,6 +337,7 @@ void on_once_observed(ThreadState& self, Address flag, Address code) {
 void on_happens_before(ThreadState& self, Address tag, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const RecordedStep step(self, events::on_sync(EventKind::kHappensBefore, self.clock.id(), sync_id(tag)), code);
   release_tag(self, tag);
 }
@@ -326,6 +345,7 @@ void on_happens_before(ThreadState& self, Address tag, Address code) {
 void on_happens_after(ThreadState& self, Address tag, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const RecordedStep step(self, events::on_sync(EventKind::kHappensAfter, self.clock.id(), sync_id(tag)), code);
   acquire_tag(self, tag);
 }
@@ -333,6 +353,7 @@ void on_happens_after(ThreadState& self, Address tag, Address code) {
 void on_sync_destroyed(ThreadState& self, Address object, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const RecordedStep step(self, end_of_object(self, object, raw_report::kEndsOthers), code);
   SpinHolder hold(sync_table().stripe(object));
   sync_table().erase(object, SyncKind::kTag);
@@ -342,6 +363,7 @@ void on_sync_destroyed(ThreadState& self, Address object, Address code) {
 void on_fence(ThreadState& self, MemoryOrder order, Address code) {
   if (is_off() || self.ignore.ignores_sync()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   settle_footprints(self);
   const RecordedStep step(self, events::fence(self.clock.id(), order), code);
   {
@@ -354,6 +376,7 @@ void on_fence(ThreadState& self, MemoryOrder order, Address code) {
 void on_ignore_begin(ThreadState& self, Ignore what, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const RecordedStep step(self, events::ignore(EventKind::kIgnoreBegin, self.clock.id(), what), code);
   self.ignore.begin(what);
   publish_epoch(self);
@@ -362,6 +385,7 @@ void on_ignore_begin(ThreadState& self, Ignore what, Address code) {
 void on_ignore_end(ThreadState& self, Ignore what, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const RecordedStep step(self, events::ignore(EventKind::kIgnoreEnd, self.clock.id(), what), code);
   self.ignore.end(what);
   publish_epoch(self);
@@ -370,6 +394,7 @@ void on_ignore_end(ThreadState& self, Ignore what, Address code) {
 void on_benign_range(ThreadState& self, Address address, std::uint64_t size, Address code) {
   if (is_off() || size == 0) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   const RecordedStep step(self, events::on_range(EventKind::kBenignRange, self.clock.id(), address, size), code);
   add_benign_range(address, size);
 }

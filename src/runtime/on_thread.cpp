@@ -12,6 +12,8 @@
 #include "runtime/on_sync.h"
 #include "runtime/races.h"
 #include "runtime/record.h"
+#include "runtime/sampling.h"
+#include "runtime/sampling_control.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/start.h"
 #include "runtime/sync_table.h"
@@ -62,6 +64,8 @@ ThreadState* add_child(ThreadState& self, std::uint32_t flags, Address code) {
 ThreadState* on_thread_creating(ThreadState& self, Detached detached, Address code) {
   if (is_off()) return nullptr;
   RuntimeScope scope;
+  start_sampling_control();
+  const SamplingEvent event(self);
   ThreadState* child = add_child(self, 0, code);
   if (child != nullptr) child->is_detached = detached == Detached::kYes;
   return child;
@@ -90,6 +94,7 @@ void on_thread_started(ThreadState* child, Address stack_begin, std::size_t stac
   child->stack_begin = stack_begin;
   child->stack_size = stack_size;
   activate(*child);
+  const SamplingEvent event(*child);
   forget_memory(*child, stack_begin, stack_size);
   SpinHolder hold(registry().lock);
   if (registry().live_count() <= kRefreshAtStart) refresh_known_to_all();
@@ -104,12 +109,19 @@ void on_thread_finished() {
   {
     const RecordedStep step(*thread, events::plain(EventKind::kThreadExit, thread->clock.id()), 0);
   }
+  end_sampling_of(*thread);
+  {
+    SpinHolder hold_clock(thread->clock_lock);
+    thread->clock.finish();
+  }
   current.epoch_bits = 0;
+  current.second_epoch_bits = 0;
   current.origins = no_origins;
   current.footprints = &no_footprints;
   current.top = current.bottom = current.limit = no_frames + 1;
   current.state = nullptr;
   SpinHolder hold(registry().lock);
+  thread->local = nullptr;
   thread->info->flags |= raw_report::kThreadFinished;
   thread->life = ThreadState::Life::kFinished;
   if (thread->is_detached) bury(thread);
@@ -125,12 +137,13 @@ ThreadState* find_thread(std::uint64_t handle) {
 void on_joined(ThreadState& self, ThreadState* child, std::uint64_t /*handle*/, Address code) {
   if (child == nullptr) return;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   settle_footprints(self);
   const RecordedStep step(self, events::on_thread(EventKind::kJoin, self.clock.id(), child->clock.id()), code);
   SpinHolder hold(registry().lock);
   {
     SpinHolder hold_clock(self.clock_lock);
-    self.clock.acquire(child->clock.seen());
+    self.clock.acquire(child->clock);
   }
   bury(child);
 }
@@ -187,6 +200,7 @@ void on_fork_child() {
   unlock_contexts();
   HeapTable::forget_other_threads();
   reopen_hand_off();
+  forget_sampling_control();
   if (current.state != nullptr) {
     current.state->info->os_id = static_cast<std::uint32_t>(raw_call(SYS_gettid));
     publish_epoch(*current.state);
@@ -200,6 +214,7 @@ void on_fork_child() {
 ThreadState* on_fiber_created(ThreadState& self, Address code) {
   if (is_off()) return nullptr;
   RuntimeScope scope;
+  const SamplingEvent event(self);
   return add_child(self, raw_report::kThreadFiber, code);
 }
 

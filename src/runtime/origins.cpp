@@ -99,9 +99,9 @@ StackId open_stack(ThreadState& self) {
 std::uint32_t current_stack(ThreadState& self, Address code) {
   // Every malloc and free asks. In the cache of origins, under a shape that no access has.
   constexpr AccessShape kStackOnly{0xff, 0};
-  const bool has_cache = current.state == &self && current.origins != no_origins;
+  const bool has_cache = current.state == &self && self.origins != nullptr;
   if (has_cache) {
-    const OriginId known = cached_origin(code_and_shape(code, kStackOnly));
+    const OriginId known = cached_in(self.origins, cache_key(code_and_shape(code, kStackOnly)));
     if (known != OriginId::kUnknown) return raw(known);
   }
   const std::uint32_t stack = raw(open_stack(self));
@@ -109,7 +109,7 @@ std::uint32_t current_stack(ThreadState& self, Address code) {
   const std::uint32_t result = longer == 0 ? stack : longer;
   if (has_cache) {
     const std::uint64_t key = cache_key(code_and_shape(code, kStackOnly));
-    cache_entry(key) = {key, result, 0};
+    self.origins[key % kOriginCacheSize] = {key, result, 0};
   }
   return result;
 }
@@ -127,9 +127,9 @@ OriginId origin_of(ThreadState& self, std::uint64_t code_and_shape) {
   // First, as it may shorten the path.
   const std::uint32_t stack = raw(open_stack(self));
   const std::uint64_t key = cache_key(code_and_shape);
-  if (const OriginId known = cached_under(key); known != OriginId::kUnknown) return known;
+  if (const OriginId known = cached_in(self.origins, key); known != OriginId::kUnknown) return known;
   const std::uint32_t origin = look_up(stack, number_lock_set(self), code_and_shape);
-  if (current.origins != no_origins) cache_entry(key) = {key, origin, 0};
+  self.origins[key % kOriginCacheSize] = {key, origin, 0};
   return OriginId{origin};
 }
 

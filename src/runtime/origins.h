@@ -61,17 +61,19 @@ inline constexpr int kShapeShift = 48;
 [[nodiscard, gnu::always_inline]] inline std::uint64_t cache_key(std::uint64_t code_and_shape) {
   return ((current.top - 1)->path + current.locks) ^ code_and_shape;
 }
-[[nodiscard, gnu::always_inline]] inline OriginCacheEntry& cache_entry(std::uint64_t key) {
-  return current.origins[key % kOriginCacheSize];
-}
 
-// The origin under the key if it is in the current thread's cache, else kUnknown.
-[[nodiscard, gnu::always_inline]] inline OriginId cached_under(std::uint64_t key) {
-  const OriginCacheEntry& entry = cache_entry(key);
+// The origin under the key if it is in the cache, else kUnknown.
+[[nodiscard, gnu::always_inline]] inline OriginId cached_in(const OriginCacheEntry* cache, std::uint64_t key) {
+  const OriginCacheEntry& entry = cache[key % kOriginCacheSize];
   // Before the comparison: a signal handler may change the entry in between.
   const std::uint32_t origin = entry.origin;
   __asm__ volatile("" ::: "memory");
   return entry.key == key ? OriginId{origin} : OriginId::kUnknown;
+}
+
+// The same for the current thread's cache.
+[[nodiscard, gnu::always_inline]] inline OriginId cached_under(std::uint64_t key) {
+  return cached_in(current.origins, key);
 }
 
 // The origin of an access by the current thread.

@@ -7,6 +7,7 @@
 
 #include "runtime/cell_blocks.h"
 #include "runtime/page_source.h"
+#include "runtime/sampling.h"
 #include "runtime/shadow_pages.h"
 #include "runtime/slim_regions.h"
 #include "runtime/system.h"
@@ -219,6 +220,12 @@ void visit_used_part(Address begin, Address end, Residence residence, void (*vis
 void for_each_used_part(Address begin, std::size_t size, void (*visit)(Address first, Address last, void* context),
                         void* context) {
   const Address end = begin + size;
+  if (samples && size < kLarge) {
+    for (Address at = begin; at < end; at = end_of_granule(at)) {
+      if (may_have_records(at)) visit(at, end < end_of_granule(at) ? end : end_of_granule(at), context);
+    }
+    return;
+  }
   if (size <= kSmall) return visit(begin, end, context);
   // A terabyte of address space has hundreds of millions of pages of cells.
   constexpr std::size_t kHuge = 64 << 20;
@@ -236,7 +243,7 @@ void clear_shadow(Address begin, std::size_t size) {
   if (size == 0 || !has_shadow(begin, size)) return;
   ++current.forgotten;
   forget_in_regions(begin, size);
-  if (size <= kSmall) {
+  if (size <= kSmall && !samples) {
     prepare_cells(begin, size);
     return clear_cells(cell_of(begin), cell_of(begin + size - 1) + 1);
   }

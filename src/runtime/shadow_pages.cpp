@@ -6,15 +6,16 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/growable_array.h"
+#include "base/immortal.h"
 #include "runtime/page_source.h"
+#include "runtime/sampling.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/system.h"
 
 namespace deadheat::runtime {
 namespace {
 
-// Of the program's memory; its cells take twice as much.
-constexpr int kGranuleShift = 13;
 constexpr Address kGranule = Address{1} << kGranuleShift;
 constexpr std::size_t kTableSize = kAddressEnd >> kGranuleShift;
 
@@ -23,6 +24,10 @@ constexpr std::size_t kTableSize = kAddressEnd >> kGranuleShift;
 using Table = std::atomic<std::uint8_t>*;
 std::atomic<Table> is_there{nullptr};
 constexpr std::size_t kTablePage = 4096;
+
+// Those of the table that a process which samples has set.
+SpinLock noting;
+constinit Immortal<GrowableArray<Address, PageSource>> noted;
 
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers lack
 
@@ -41,6 +46,7 @@ bool map_shadow_pages() {
 }
 
 void prepare_cells(Address begin, std::size_t size) {
+  if (samples) return;
   const Table table = is_there.load(std::memory_order_relaxed);
   if (table == nullptr) return;
   const Address end = begin + size;
@@ -84,6 +90,39 @@ void cells_are_given_back(Address begin, std::size_t size) {
 void all_cells_are_given_back() {
   const Table table = is_there.load(std::memory_order_relaxed);
   if (table != nullptr) raw_madvise(table, kTableSize, MADV_DONTNEED);
+}
+
+bool may_have_records(Address address) {
+  const Table table = is_there.load(std::memory_order_relaxed);
+  return table == nullptr || table[address >> kGranuleShift].load(std::memory_order_relaxed) != 0;
+}
+
+void note_record(Address address) {
+  const Table table = is_there.load(std::memory_order_relaxed);
+  if (table == nullptr) return;
+  std::atomic<std::uint8_t>& flag = table[address >> kGranuleShift];
+  if (flag.load(std::memory_order_relaxed) != 0) [[likely]]
+    return;
+  SpinHolder hold(noting);
+  if (flag.exchange(1, std::memory_order_relaxed) == 0) noted->push_back(address & ~(kGranule - 1));
+}
+
+void sweep_granules(bool (*is_empty)(Address granule)) {
+  const Table table = is_there.load(std::memory_order_relaxed);
+  if (table == nullptr) return;
+  SpinHolder hold(noting);
+  std::uint32_t kept = 0;
+  for (const Address granule : *noted) {
+    std::atomic<std::uint8_t>& flag = table[granule >> kGranuleShift];
+    if (flag.load(std::memory_order_relaxed) == 0) continue;  // unmapped meanwhile
+    if (is_empty(granule)) {
+      flag.store(0, std::memory_order_relaxed);
+      raw_madvise(cell_of(granule), kGranule * 2, MADV_DONTNEED);
+    } else {
+      (*noted)[kept++] = granule;
+    }
+  }
+  noted->resize(kept);
 }
 
 }  // namespace deadheat::runtime

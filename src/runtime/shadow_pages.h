@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "model/identity.h"
 
@@ -26,5 +27,19 @@ void renew_cells(Address begin, std::size_t size);
 // The pages of cells that lie in the range wholly have gone back to the system.
 void cells_are_given_back(Address begin, std::size_t size);
 void all_cells_are_given_back();
+
+// A process that samples prepares nothing: most of its memory never has a record.
+// There the table says where records may be.
+inline constexpr int kGranuleShift = 13;  // of the program's memory; its cells take twice as much
+[[nodiscard]] constexpr Address end_of_granule(Address address) {
+  return ((address >> kGranuleShift) + 1) << kGranuleShift;
+}
+[[nodiscard]] bool may_have_records(Address address);
+// An entry is about to be put there. Any thread.
+void note_record(Address address);
+// Calls visit for the granules that may have records. It returns whether the granule
+// has none: then its cells have gone back to the system, or will. Nobody records
+// anything meanwhile.
+void sweep_granules(bool (*is_empty)(Address granule));
 
 }  // namespace deadheat::runtime

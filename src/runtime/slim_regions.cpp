@@ -427,7 +427,7 @@ void SlimRaces::report(ThreadState& thread) const {
 }
 
 void make_region(Address begin, std::size_t size) {
-  if (!options().slim) return;
+  if (!options().slim || samples) return;
   const Address first = page_up(begin);
   const Address last = page_down(begin + size);
   if (last <= first || last - first < kSmallestRegion) return;

@@ -41,6 +41,9 @@ SlotCounters counters;
 // Which slots the current sweep removes.
 bool is_swept[kSlotCount];
 
+// Slots that two threads had at the same time, or one after another without order.
+bool is_confused[kSlotCount];
+
 // The lock of the entry's region is held.
 void sweep_slim_entry(CellEntry& entry) {
   if (is_swept[raw(entry.slot())]) entry = CellEntry{};
@@ -116,6 +119,7 @@ bool sweep_what_all_know() {
 void sweep_oldest_by_force() {
   if (all_retired->empty()) return;
   is_swept[raw((*all_retired)[0].slot)] = true;
+  is_confused[raw((*all_retired)[0].slot)] = true;
   ++counters.lost;
   sweep_marked();
   slot_known[raw((*all_retired)[0].slot)].store((*all_retired)[0].last, std::memory_order_relaxed);
@@ -158,6 +162,7 @@ ThreadSlot take_slot(const RuntimeClock& inherited, ThreadId thread) {
   // not seen.
   if (!found) {
     slot = ThreadSlot{1 + raw(thread) % (kSlotCount - 1)};
+    is_confused[raw(slot)] = true;
     ++counters.lost;
   }
   const Clock base = slot_base[raw(slot)].load(std::memory_order_relaxed);
@@ -166,7 +171,8 @@ ThreadSlot take_slot(const RuntimeClock& inherited, ThreadId thread) {
   all_tenures[raw(slot)]->push_back(Tenure{since, thread});
   static std::uint32_t taken = 0;
   slot_since[raw(slot)].store(since, std::memory_order_relaxed);
-  slot_taken[raw(slot)].store(found ? (std::uint64_t{raw(thread)} << 32) | ++taken : 0, std::memory_order_relaxed);
+  slot_taken[raw(slot)].store(is_confused[raw(slot)] ? 0 : (std::uint64_t{raw(thread)} << 32) | ++taken,
+                              std::memory_order_relaxed);
   return slot;
 }
 

@@ -52,9 +52,15 @@ inline constexpr std::uint32_t kSlotCount = ShortEpoch::kMaxSlot + 1;
 // The thread that took the slot last, and the how manieth taking of all this was, in
 // 32 bits each; and the clock with which it began. A thread that moves on to a
 // further slot knows all it did in those before: who knows of the later slot
-// knows of the earlier ones.
+// knows of the earlier ones. 0: not known.
 [[gnu::visibility("hidden")]] extern std::atomic<std::uint64_t> slot_taken[kSlotCount];
 [[gnu::visibility("hidden")]] extern std::atomic<std::uint64_t> slot_since[kSlotCount];
+
+// The versions of a slot's users rise with them: those of the last user come after this.
+// 0: users of the slot do not know all of its past, and must do without.
+[[nodiscard]] inline std::uint64_t first_version(ThreadSlot slot) {
+  return slot_taken[raw(slot)].load(std::memory_order_relaxed) << 32;
+}
 
 // Whether everybody who knows the younger entry's access knows the older one's.
 [[nodiscard]] inline bool is_known_with(CellEntry older, CellEntry younger) {

@@ -15,6 +15,7 @@
 #include "runtime/program_hooks.h"
 #include "runtime/races.h"
 #include "runtime/record.h"
+#include "runtime/sampling.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/shadow_pages.h"
 #include "runtime/slim_regions.h"
@@ -65,11 +66,12 @@ void start() {
     switch_off("address space refused (ulimit -v?); the program runs unchecked; see 'deadheat doctor'");
   }
   read_options();
+  if (!detection_is_off.load(std::memory_order_relaxed)) set_up_sampling();
   open_hand_off();
   if (!options().report_bugs) detection_is_off.store(true, std::memory_order_relaxed);
   if (detection_is_off.load(std::memory_order_relaxed)) return silence_access_hooks();
   ask_for_suppressions();
-  recording = options().record && has_listener();
+  recording = options().record && has_listener() && !samples;
   ThreadState* main = registry().add(nullptr, 0, raw_report::kThreadMain);
   if (main == nullptr) die("out of memory at start");
   main->info->os_id = static_cast<std::uint32_t>(raw_call(SYS_gettid));
@@ -77,7 +79,7 @@ void start() {
   activate(*main);
   prepare_interceptors();
   forget_unloaded_modules([](std::uint64_t, std::uint64_t) {});  // none so far: notes what is there
-  if (options().slim) for_each_large_global(kSmallestRegion, make_region);
+  if (options().slim && !samples) for_each_large_global(kSmallestRegion, make_region);
   if (has_listener()) {
     send_hello();
     send_modules();

@@ -36,24 +36,24 @@ struct LockObject : SyncObject {
   std::uint64_t serial = 0;
   std::uint32_t created_stack = 0;
   std::uint32_t owner = 0;  // number of the thread that holds it exclusively
-  BasicLockClock<PageSource> clock;
+  LockClockOf<RuntimeClocks> clock;
 };
 
 struct AtomicObject : SyncObject {
   static constexpr SyncKind kKind = SyncKind::kAtomic;
-  BasicAtomicClock<PageSource> clock;
+  AtomicClockOf<RuntimeClocks> clock;
 };
 
 struct TagObject : SyncObject {
   static constexpr SyncKind kKind = SyncKind::kTag;
-  BasicSyncClock<PageSource> clock;
+  RuntimeSyncClock clock;
 };
 
 // One phase of a barrier; shared by the barrier and the threads that arrived and
 // have not left.
 struct BarrierPhaseClock {
   std::uint32_t users = 0;
-  BasicSyncClock<PageSource> clock;
+  RuntimeSyncClock clock;
 };
 
 struct BarrierObject : SyncObject {

@@ -9,8 +9,10 @@
 #include "runtime/access_check.h"
 #include "runtime/footprints.h"
 #include "runtime/intercept/preparation.h"
+#include "runtime/sampling_control.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/start.h"
+#include "runtime/unsampled.h"
 
 namespace deadheat::runtime {
 
@@ -61,7 +63,9 @@ ThreadState* ThreadRegistry::add(ThreadState* parent, std::uint32_t created_stac
   const ThreadSlot slot = take_slot(inherited, id);
   const Clock base = slot_base[raw(slot)].load(std::memory_order_relaxed);
   if (inherited.clock_of(slot) < base) inherited.set(slot, base);
-  auto* thread = new (memory) ThreadState(id, slot, inherited);
+  auto* thread = new (memory) ThreadState(id, slot, first_version(slot), inherited, parent);
+  if (!samples) thread->clock.begin_sampling();
+  thread->sampling.random = raw(id);
   thread->frames = frames;
   frames[0].context = raw(StackId::kEmpty);
   frames[0].path = kNoPath;
@@ -79,6 +83,7 @@ ThreadState* ThreadRegistry::add(ThreadState* parent, std::uint32_t created_stac
 
 void ThreadRegistry::remove(ThreadState* thread) {
   thread->life = ThreadState::Life::kGone;
+  keep_sampling_of(*thread);
   retire_slot(thread->clock.epoch().slot(), thread->clock.epoch().clock());
   if (thread->next != nullptr) thread->next->previous = thread->previous;
   if (thread->previous != nullptr) thread->previous->next = thread->next;
@@ -109,8 +114,11 @@ void publish_epoch(ThreadState& thread) {
   const Epoch now = thread.clock.epoch();
   const std::uint64_t bits = std::uint64_t{short_epoch(now).bits()} << CellEntry::kEpochShift;
   const bool is_slow = takes_slow_path(thread);
-  current.epoch_bits = is_slow ? 0 : bits;
-  current.origins = is_slow || thread.origins == nullptr ? no_origins : thread.origins;
+  const bool finds_no_epoch = is_unsampled(thread);
+  current.epoch_bits = is_slow ? 0 : finds_no_epoch ? kNoRecord : bits;
+  current.second_epoch_bits = is_slow ? 0 : finds_no_epoch ? kNoSecondRecord : bits;
+  // Where periods come and go, no access is settled before it was asked.
+  current.origins = is_slow || samples || thread.origins == nullptr ? no_origins : thread.origins;
   current.footprints = is_slow || thread.footprints == nullptr ? &no_footprints : thread.footprints;
 }
 
@@ -125,7 +133,9 @@ void publish_locks(ThreadState& thread, std::uint32_t changed_from) {
 }
 
 void activate(ThreadState& thread) {
+  if (current.state != nullptr) current.state->local = nullptr;
   current.state = &thread;
+  thread.local = &current;
   current.cell_mask = kCellMask;
   current.cell_key = reinterpret_cast<const void*>(shadow_key);
   current.top = thread.saved_top;
@@ -135,7 +145,7 @@ void activate(ThreadState& thread) {
   publish_epoch(thread);
 }
 
-void advance(ThreadState& thread) {
+void renew_epoch(ThreadState& thread) {
   const Epoch now = thread.clock.epoch();
   const Clock used = now.clock() - slot_base[raw(now.slot())].load(std::memory_order_relaxed);
   if (used + kClockReserve > ShortEpoch::kMaxClock) [[unlikely]] {
@@ -143,7 +153,7 @@ void advance(ThreadState& thread) {
     SpinHolder hold(the_registry->lock);
     const ThreadSlot fresh = take_slot(thread.clock.seen(), thread.clock.id());
     SpinHolder hold_clock(thread.clock_lock);
-    thread.clock.move_to(fresh, slot_base[raw(fresh)].load(std::memory_order_relaxed));
+    thread.clock.move_to(fresh, slot_base[raw(fresh)].load(std::memory_order_relaxed), first_version(fresh));
     retire_slot(now.slot(), now.clock());
   }
   publish_epoch(thread);
@@ -157,6 +167,7 @@ ThreadState& register_self() {
     if (thread == nullptr) die("out of memory for another thread");
     thread->info->os_id = static_cast<std::uint32_t>(raw_call(SYS_gettid));
     activate(*thread);
+    start_sampling_control();
     watch_end_of_thread();
   }
   return *current.state;

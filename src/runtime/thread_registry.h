@@ -19,6 +19,7 @@
 #include "runtime/origins.h"
 #include "runtime/page_source.h"
 #include "runtime/raw_report.h"
+#include "runtime/sampling.h"
 #include "runtime/slots.h"
 #include "runtime/system.h"
 #include "runtime/thread_state.h"
@@ -63,8 +64,11 @@ struct LoadSeen {
 struct Footprints;
 
 struct ThreadState {
-  ThreadState(ThreadId id, ThreadSlot slot, const RuntimeClock& inherited) : clock(id, slot, inherited) {}
+  ThreadState(ThreadId id, ThreadSlot slot, Version version, const RuntimeClock& inherited, const ThreadState* parent)
+      : clock_common{{}, version, version != 0},
+        clock(clock_common, id, slot, inherited, parent == nullptr ? nullptr : &parent->clock) {}
 
+  RuntimeThreadClock::Common clock_common;
   // Changed by the thread itself, with clock_lock held where components of other
   // threads change; read by refresh_known_to_all() with clock_lock held.
   RuntimeThreadClock clock;
@@ -86,6 +90,8 @@ struct ThreadState {
   LoadSeen last_load;
   Footprints* footprints = nullptr;  // accesses to regions that are not committed yet
   IgnoreState ignore;
+  ThreadSampling sampling;
+  ThreadLocal* local = nullptr;  // while the thread runs; registry's lock to use that of another thread
   // Tells the accesses to ranges apart; 0 outside of one. See races.cpp.
   std::uint64_t range_number = 0;
   Footprint swept;  // by the access that is being reported; count 0: by none
@@ -101,6 +107,9 @@ struct ThreadState {
   GrowableArray<std::uint32_t, PageSource> spare_blocks;
   std::uint64_t generation = 0;
 };
+
+// The thread does not record what it does now.
+[[nodiscard]] inline bool is_unsampled(const ThreadState& self) { return samples && !self.clock.is_sampling(); }
 
 inline constexpr std::uint32_t kFrameLimit = 1U << 17;
 
@@ -149,9 +158,13 @@ void activate(ThreadState& thread);
 // Writes the thread's epoch to ThreadLocal after it changed.
 void publish_epoch(ThreadState& thread);
 
-// The thread has released: what follows is a new epoch. Moves to a fresh slot
-// when the short clock of this one is spent.
-void advance(ThreadState& thread);
+// The thread has begun a new epoch. Moves to a fresh slot when the short clock of this
+// one is spent.
+void renew_epoch(ThreadState& thread);
+// The thread has released: what follows is a new epoch, if it samples.
+inline void advance(ThreadState& thread) {
+  if (!is_unsampled(thread)) renew_epoch(thread);
+}
 
 [[nodiscard]] inline std::uint32_t thread_number(const ThreadState& thread) { return raw(thread.clock.id()); }
 

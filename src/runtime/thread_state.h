@@ -12,14 +12,16 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/sync_clock.h"
+#include "core/pacer_clock.h"
 #include "model/identity.h"
 #include "runtime/page_source.h"
 
 namespace deadheat::runtime {
 
 using RuntimeClock = BasicVectorClock<PageSource>;
-using RuntimeThreadClock = BasicThreadClock<PageSource>;
+using RuntimeClocks = PacerClocks<PageSource>;  // who checks everything samples all the time
+using RuntimeThreadClock = RuntimeClocks::Thread;
+using RuntimeSyncClock = RuntimeClocks::Sync;
 
 struct ThreadState;
 struct OriginCacheEntry;
@@ -54,7 +56,7 @@ struct alignas(16) NoCells {
 };
 [[gnu::visibility("hidden")]] extern NoCells no_cells;
 
-// The members up to `limit` are known to the code that the compiler pass puts into
+// The members up to `second_epoch_bits` are known to the code that the compiler pass puts into
 // programs (pass/inline_check.h), by their offsets and the symbol's name; so is
 // Frame (pass/frames.cpp).
 struct ThreadLocal {
@@ -75,6 +77,9 @@ struct ThreadLocal {
   Frame* top = no_frames + 1;
   Frame* bottom = no_frames + 1;
   Frame* limit = no_frames + 1;
+  // As epoch_bits, for the second entry of a cell. They differ where no epoch is looked
+  // for (unsampled.h).
+  std::uint64_t second_epoch_bits = 0;
   ThreadState* state = nullptr;
   // The origins that the thread used last (origins.h; an empty cache when every
   // access must take the slow path), and the path of the locks it holds.
@@ -90,7 +95,8 @@ struct ThreadLocal {
 };
 
 static_assert(offsetof(ThreadLocal, cell_key) == 16 && offsetof(ThreadLocal, top) == 32 &&
-              offsetof(ThreadLocal, bottom) == 40 && offsetof(ThreadLocal, limit) == 48);
+              offsetof(ThreadLocal, bottom) == 40 && offsetof(ThreadLocal, limit) == 48 &&
+              offsetof(ThreadLocal, second_epoch_bits) == 56);
 static_assert(sizeof(Frame) == 24 && offsetof(Frame, path) == 8 && offsetof(Frame, context) == 16);
 
 extern constinit thread_local ThreadLocal current __asm__("__deadheat_thread")

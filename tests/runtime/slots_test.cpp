@@ -74,13 +74,13 @@ TEST_F(SlotsTest, KnownToAllIsWhatTheLeastInformedThreadKnows) {
     refresh_known_to_all();
     EXPECT_LT(known_to_all(epoch.slot()), epoch.clock()) << "the other does not know";
   }
-  other->clock.acquire(one->clock.seen());
+  other->clock.acquire(one->clock);
   {
     SpinHolder hold(registry().lock);
     refresh_known_to_all();
     EXPECT_LT(known_to_all(epoch.slot()), epoch.clock()) << "the main thread does not know";
   }
-  current.state->clock.acquire(one->clock.seen());
+  current.state->clock.acquire(one->clock);
   {
     SpinHolder hold(registry().lock);
     refresh_known_to_all();

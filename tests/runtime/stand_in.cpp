@@ -9,6 +9,7 @@
 #include "runtime/counters.h"
 #include "runtime/intercept/preparation.h"
 #include "runtime/record.h"
+#include "runtime/sampling_control.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/slim_regions.h"
 #include "runtime/start.h"
@@ -22,7 +23,8 @@ ThreadState* main_thread = nullptr;
 
 }  // namespace
 
-// In place of races.cpp, start.cpp, record.cpp, counters.cpp and intercept/.
+// In place of races.cpp, start.cpp, record.cpp, counters.cpp, sampling_control.cpp and
+// intercept/.
 std::atomic<bool> detection_is_off{false};
 std::atomic<bool> runtime_is_ready{true};
 bool recording = false;
@@ -35,6 +37,8 @@ Address first_not_benign(Address begin, Address /*end*/) { return begin; }
 void ensure_started() {}
 bool takes_slow_path(const ThreadState& /*thread*/) { return false; }
 void watch_end_of_thread() {}
+void start_sampling_control() {}
+void keep_sampling_of(const ThreadState& /*thread*/) {}
 void deliver_pending_signals() {}
 void begin_recorded_step(const Event& /*event*/, Address /*code*/) {}
 void end_recorded_step() {}

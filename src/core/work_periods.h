@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// WorkPeriods: when a running process samples, from a rate and a seed.
+//
+// As in sampling_periods.h, work is divided into cycles of period / rate, and in each
+// cycle one period is open, which begins at a random place and goes on at the
+// cycle's beginning if it would reach beyond its end. But a process cannot be stopped
+// at an exact place: threads join a period a little late and leave it late. So what
+// was really sampled is measured, and the cycle ends where that is the wanted share
+// of all work. The sum is right whatever single periods were like.
+//
+// Work is any measure of progress that does not count the detector's own.
+#pragma once
+
+#include <cstdint>
+
+#include "base/random.h"
+
+namespace deadheat {
+
+class WorkPeriods {
+ public:
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+  struct Work {
+    std::uint64_t all = 0;
+    std::uint64_t sampled = 0;  // of it
+  };
+
+  // The rate is from 0 to 1, the period at least 1.
+  WorkPeriods(double rate, std::uint64_t period, std::uint64_t seed) : random_(seed), period_(period) {
+    set_rate(rate, {});
+  }
+
+  [[nodiscard]] double rate() const { return rate_; }
+  [[nodiscard]] bool is_open() const { return is_open_; }
+  // Periods that have been opened.
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  // The work at which is_open() may change next.
+  [[nodiscard]] std::uint64_t next_change() const { return next_change_; }
+
+  // What was sampled so far counts no more: the new rate holds from here on.
+  void set_rate(double rate, Work now) {
+    rate_ = rate;
+    start_ = now;
+    begin_cycle(now.all);
+    advance(now);
+  }
+
+  // So much has been done by now.
+  void advance(Work now) {
+    while (now.all >= next_change_) take_next_step(now);
+  }
+
+ private:
+  // The parts of a cycle: the end of a period that is cut in two, the time before it,
+  // the period, the time after it.
+  enum class Part : std::uint8_t { kRest, kBefore, kPeriod, kAfter };
+
+  void begin_cycle(std::uint64_t at) {
+    if (rate_ <= 0 || rate_ >= 1) {
+      open(rate_ >= 1);
+      next_change_ = kNever;
+      return;
+    }
+    const double length = static_cast<double>(period_) / rate_;
+    cycle_length_ = length < 0x1.0p62 ? static_cast<std::uint64_t>(length) : std::uint64_t{1} << 62;
+    cycle_begin_ = at;
+    period_begin_ = random_.below(cycle_length_);
+    part_ = Part::kRest;
+    const std::uint64_t period_end = period_begin_ + period_;
+    open(period_end > cycle_length_);
+    next_change_ = cycle_begin_ + (period_end > cycle_length_ ? period_end - cycle_length_ : 0);
+  }
+
+  void take_next_step(Work now) {
+    switch (part_) {
+      case Part::kRest:
+        return enter(Part::kBefore, cycle_begin_ + period_begin_);
+      case Part::kBefore: {
+        const std::uint64_t left = cycle_length_ - period_begin_;
+        return enter(Part::kPeriod, now.all + (period_ < left ? period_ : left));
+      }
+      case Part::kPeriod:
+        return enter(Part::kAfter, end_of_cycle(now));
+      case Part::kAfter:
+        return begin_cycle(now.all);
+    }
+  }
+  void enter(Part part, std::uint64_t until) {
+    part_ = part;
+    open(part == Part::kPeriod);
+    next_change_ = until;
+  }
+  void open(bool is_open) {
+    if (is_open && !is_open_) ++count_;
+    is_open_ = is_open;
+  }
+
+  // Where what was sampled is its share of all.
+  [[nodiscard]] std::uint64_t end_of_cycle(Work now) const {
+    const double share = static_cast<double>(now.sampled - start_.sampled) / rate_;
+    return start_.all + static_cast<std::uint64_t>(share);
+  }
+
+  Random random_;
+  std::uint64_t period_;
+  double rate_ = 0;
+  Work start_;  // when the rate was set
+  Part part_ = Part::kRest;
+  bool is_open_ = false;
+  std::uint64_t count_ = 0;
+  std::uint64_t cycle_begin_ = 0;
+  std::uint64_t cycle_length_ = 0;
+  std::uint64_t period_begin_ = 0;  // in the cycle
+  std::uint64_t next_change_ = kNever;
+};
+
+}  // namespace deadheat

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/sampling.h"
+
+#include <sys/syscall.h>
+#include <x86intrin.h>
+
+#include <ctime>
+
+#include "runtime/access_check.h"
+#include "runtime/options.h"
+#include "runtime/raw_report.h"
+#include "runtime/shadow_memory.h"
+#include "runtime/thread_registry.h"
+#include "runtime/unsampled.h"
+
+namespace deadheat::runtime {
+
+bool samples = false;
+std::atomic<bool> period_is_open{false};
+
+namespace {
+
+constexpr int kTimedShift = 4;  // one event in 16
+// Ticks. A longer event was interrupted: the time belongs to others.
+constexpr std::uint64_t kLongestEvent = 1 << 15;
+
+// Own processor time. The call is not free: at the ends of periods only.
+std::uint64_t own_time() {
+  timespec time{};
+  raw_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, reinterpret_cast<long>(&time));
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+void put(std::uint64_t& place, std::uint64_t value) { __atomic_store_n(&place, value, __ATOMIC_RELAXED); }
+
+void enter(ThreadState& self) {
+  {
+    SpinHolder hold(self.clock_lock);
+    self.clock.enter_sampling();
+  }
+  put(self.sampling.entered_time, own_time());
+  put(self.sampling.entered_cost, self.sampling.cost);
+  put(self.sampling.is_in_period, 1);
+}
+
+void leave(ThreadState& self) {
+  {
+    SpinHolder hold(self.clock_lock);
+    self.clock.leave_sampling();
+  }
+  put(self.sampling.is_in_period, 0);
+  put(self.sampling.sampled_time, self.sampling.sampled_time + own_time() - self.sampling.entered_time);
+  put(self.sampling.sampled_cost, self.sampling.sampled_cost + self.sampling.cost - self.sampling.entered_cost);
+}
+
+// Joins the period that is open, or leaves the one that has ended.
+[[gnu::noinline]] void follow_period(ThreadState& self) {
+  if (self.clock.is_sampling()) {
+    leave(self);
+  } else {
+    enter(self);
+  }
+  renew_epoch(self);
+}
+
+}  // namespace
+
+void begin_sampling_event(ThreadState& self) {
+  ThreadSampling& own = self.sampling;
+  if (own.depth++ != 0) return;
+  __asm__ volatile("" ::: "memory");  // and the controller's membarrier(2): see sampling_control.cpp
+  own.random = own.random * 0x5851f42d4c957f2dULL + 0x14057b7ef767814fULL;
+  own.timed_since = (own.random >> (64 - kTimedShift)) == 0 ? __rdtsc() : 0;
+  if (self.clock.is_sampling() != period_is_open.load(std::memory_order_relaxed)) [[unlikely]]
+    follow_period(self);
+  if (current.state == &self && current.cell_mask != kCellMask) [[unlikely]]
+    current.cell_mask = kCellMask;
+}
+
+void end_sampling_event(ThreadState& self) {
+  ThreadSampling& own = self.sampling;
+  if (own.depth == 1 && own.timed_since != 0) [[unlikely]] {
+    const std::uint64_t ticks = __rdtsc() - own.timed_since;
+    put(own.cost, own.cost + ((ticks < kLongestEvent ? ticks : kLongestEvent) << kTimedShift));
+  }
+  __asm__ volatile("" ::: "memory");
+  --own.depth;
+}
+
+void end_sampling_of(ThreadState& self) {
+  if (samples && self.clock.is_sampling()) leave(self);
+}
+
+void set_up_sampling() {
+  samples = options().rate >= 0 || options().budget > 0;
+  if (!samples) return;
+  period_is_open.store(options().rate >= static_cast<std::int64_t>(raw_report::kWholeRate) && options().budget == 0,
+                       std::memory_order_relaxed);
+  raise_update_mode(UpdateMode::kShared);
+  // What a nudged thread looks at: no address of the program's.
+  for (Address word = 0; word < 16 * 8; word += 8) {
+    for (std::atomic<std::uint64_t>& entry : cell_of(word)->entries) {
+      entry.store(kPlaceholder.bits(), std::memory_order_relaxed);
+    }
+  }
+}
+
+}  // namespace deadheat::runtime

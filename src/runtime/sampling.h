@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sampling online: what a thread does at the beginning and the end of periods
+// (core/pacer.h). When they begin and end is sampling_control.h.
+//
+// Whether a period is open is one flag for all threads. Each joins and leaves for
+// itself, at its next event: synchronisation, memory, an access that does not pass
+// the inline check. A thread whose accesses all pass would not come here for a long
+// time, so it is nudged: its ThreadLocal::cell_mask becomes 0, which sends all its
+// checks to the cell of address 0, where an entry is that no check accepts.
+//
+// What the detector costs is measured, because work is what is left of processor
+// time without it: one event in sixteen, at random, is timed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace deadheat::runtime {
+
+struct ThreadState;
+
+// Constant once the runtime has started.
+[[gnu::visibility("hidden")]] extern bool samples;
+[[gnu::visibility("hidden")]] extern std::atomic<bool> period_is_open;
+
+// Of one thread. Written by the thread itself, read by the controller.
+struct ThreadSampling {
+  std::uint32_t depth = 0;  // of events; not 0: the thread may be recording something
+  std::uint64_t random = 0;
+  std::uint64_t timed_since = 0;  // of the current event; 0: not timed
+  std::uint64_t cost = 0;         // ticks of the processor that events took, from those that were timed
+  std::uint64_t sampled_accesses = 0;
+  std::uint64_t checked_accesses = 0;  // not sampled, of memory with a record
+  // The periods that are over, in nanoseconds and ticks, and the open one.
+  std::uint64_t sampled_time = 0;
+  std::uint64_t sampled_cost = 0;
+  std::uint64_t entered_time = 0;
+  std::uint64_t entered_cost = 0;
+  std::uint64_t is_in_period = 0;
+};
+
+// The controller reads what threads write, without order.
+template <class T>
+[[nodiscard]] T peek(const T& value) {
+  return __atomic_load_n(&value, __ATOMIC_RELAXED);
+}
+
+void begin_sampling_event(ThreadState& self);
+void end_sampling_event(ThreadState& self);
+
+// An event of the thread, inside a RuntimeScope. Begins before it publishes or records
+// anything, and before it takes a lock.
+class SamplingEvent {
+ public:
+  [[gnu::always_inline]] explicit SamplingEvent(ThreadState& self) : self_(self) {
+    if (samples) [[unlikely]]
+      begin_sampling_event(self_);
+  }
+  [[gnu::always_inline]] ~SamplingEvent() {
+    if (samples) [[unlikely]]
+      end_sampling_event(self_);
+  }
+  SamplingEvent(const SamplingEvent&) = delete;
+  SamplingEvent& operator=(const SamplingEvent&) = delete;
+
+ private:
+  ThreadState& self_;
+};
+
+// At the start: the process samples, or not. Before there are threads.
+void set_up_sampling();
+// The thread ends.
+void end_sampling_of(ThreadState& self);
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory goes back while no period is open and nobody is recording. That nobody is,
+// takes a handshake: a thread marks that it is in an event and then looks whether a
+// period is open; the controller closes the period and then looks for marks. For
+// either to miss the other its load would have to overtake its store. A barrier in
+// every event would cost more than most events, so the controller makes all threads
+// pass one, by membarrier(2). Where the system has no such call, memory is kept.
+#include "runtime/sampling_control.h"
+
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <x86intrin.h>
+
+#include <ctime>
+
+#include "core/work_periods.h"
+#include "runtime/intercept/interceptor.h"
+#include "runtime/options.h"
+#include "runtime/sampling_requests.h"
+#include "runtime/shadow_memory.h"
+#include "runtime/shadow_pages.h"
+#include "runtime/slots.h"
+#include "runtime/system.h"
+#include "runtime/thread_registry.h"
+#include "runtime/unsampled.h"
+
+namespace deadheat::runtime {
+namespace {
+
+constexpr std::uint64_t kMicrosecond = 1000;
+constexpr std::uint64_t kMillisecond = 1000 * kMicrosecond;
+constexpr std::uint64_t kShortestWait = 50 * kMicrosecond;
+constexpr std::uint64_t kLongestWait = 20 * kMillisecond;
+
+std::atomic<bool> is_running{false};
+
+std::uint64_t clock_now(long clock) {
+  timespec time{};
+  raw_call(SYS_clock_gettime, clock, reinterpret_cast<long>(&time));
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// The processor time of a thread of this process, as the system numbers such clocks.
+long clock_of_thread(std::uint32_t os_id) { return static_cast<long>(~std::uint64_t{os_id} << 3 | 6); }
+
+// Ticks of the processor in nanoseconds.
+class TickRate {
+ public:
+  void begin() {
+    tick_ = __rdtsc();
+    time_ = clock_now(CLOCK_MONOTONIC);
+  }
+  void measure() {
+    const std::uint64_t ticks = __rdtsc() - tick_;
+    const std::uint64_t time = clock_now(CLOCK_MONOTONIC) - time_;
+    if (ticks != 0) per_tick_ = static_cast<double>(time) / static_cast<double>(ticks);
+  }
+  [[nodiscard]] std::uint64_t in_time(std::uint64_t ticks) const {
+    return static_cast<std::uint64_t>(static_cast<double>(ticks) * per_tick_);
+  }
+
+ private:
+  std::uint64_t tick_ = 0;
+  std::uint64_t time_ = 0;
+  double per_tick_ = 0.4;
+};
+
+// What threads have done, summed up.
+struct Sums {
+  std::uint64_t cost = 0;          // ticks
+  std::uint64_t sampled_time = 0;  // nanoseconds
+  std::uint64_t sampled_cost = 0;  // ticks
+  std::uint64_t sampled_accesses = 0;
+  std::uint64_t checked_accesses = 0;
+
+  void add(const ThreadSampling& thread) {
+    cost += peek(thread.cost);
+    sampled_time += peek(thread.sampled_time);
+    sampled_cost += peek(thread.sampled_cost);
+    sampled_accesses += peek(thread.sampled_accesses);
+    checked_accesses += peek(thread.checked_accesses);
+  }
+};
+
+Sums ended;  // of threads that are gone; registry's lock
+
+// Differences of clocks that are read at slightly different times.
+std::uint64_t at_least_zero(std::uint64_t more, std::uint64_t less) { return more > less ? more - less : 0; }
+
+struct Measured {
+  WorkPeriods::Work work;
+  std::uint64_t cost = 0;          // nanoseconds
+  std::uint64_t sampled_cost = 0;  // of it, in periods
+  std::uint64_t processor = 0;     // nanoseconds of the whole process
+  Sums sums;
+};
+
+class Controller {
+ public:
+  Controller(double rate, std::uint64_t period, std::uint64_t seed) : periods_(rate, period, seed) {}
+
+  // While it is made no other thread runs it. `seed` is for the report.
+  void begin(std::uint64_t seed, std::uint64_t budget, double most) {
+    totals_.seed = seed;
+    budget_ = budget;
+    most_ = most;
+    tick_rate_.begin();
+    start_ = clock_now(CLOCK_PROCESS_CPUTIME_ID);
+    can_give_back_ = raw_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+  }
+
+  [[noreturn]] void run() {
+    requests_.open();
+    for (;;) {
+      tick_rate_.measure();
+      const Measured now = measure();
+      follow_budget(now);
+      periods_.advance(now.work);
+      if (periods_.is_open() != period_is_open.load(std::memory_order_relaxed)) change_period();
+      nudge_threads();
+      note_totals(now);
+      wait(now);
+    }
+  }
+
+  [[nodiscard]] raw_report::Sampling totals() {
+    tick_rate_.measure();
+    note_totals(measure());
+    SpinHolder hold(lock_);
+    return totals_;
+  }
+
+ private:
+  [[nodiscard]] Measured measure() {
+    Measured now;
+    {
+      SpinHolder hold(registry().lock);
+      now.sums = ended;
+      for (const ThreadState* thread = registry().first(); thread != nullptr; thread = thread->next) {
+        now.sums.add(thread->sampling);
+        if (thread->life != ThreadState::Life::kRunning || peek(thread->sampling.is_in_period) == 0) continue;
+        const std::uint64_t time = clock_now(clock_of_thread(thread->info->os_id));
+        now.sums.sampled_time += at_least_zero(time, peek(thread->sampling.entered_time));
+        now.sums.sampled_cost += at_least_zero(peek(thread->sampling.cost), peek(thread->sampling.entered_cost));
+      }
+    }
+    now.processor = at_least_zero(clock_now(CLOCK_PROCESS_CPUTIME_ID), start_);
+    now.cost = tick_rate_.in_time(now.sums.cost) + peek(own_time_);
+    now.sampled_cost = tick_rate_.in_time(now.sums.sampled_cost);
+    now.work = {at_least_zero(now.processor, now.cost), at_least_zero(now.sums.sampled_time, now.sampled_cost)};
+    // Measured work does not shrink.
+    if (now.work.all < latest_.all) now.work.all = latest_.all;
+    if (now.work.sampled < latest_.sampled) now.work.sampled = latest_.sampled;
+    latest_ = now.work;
+    return now;
+  }
+
+  void change_period() {
+    const bool opens = periods_.is_open();
+    if (opens) give_memory_back();
+    period_is_open.store(opens, std::memory_order_seq_cst);
+  }
+
+  // Those that have not noticed what is the case now.
+  static void nudge_threads() {
+    const std::uint64_t is_open = period_is_open.load(std::memory_order_relaxed) ? 1 : 0;
+    SpinHolder hold(registry().lock);
+    for (ThreadState* thread = registry().first(); thread != nullptr; thread = thread->next) {
+      if (thread->local == nullptr || peek(thread->sampling.is_in_period) == is_open) continue;
+      __atomic_store_n(&thread->local->cell_mask, std::uint64_t{0}, __ATOMIC_RELAXED);
+    }
+  }
+
+  // All periods are closed.
+  void give_memory_back() {
+    if (!can_give_back_) return;
+    if (raw_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) return;
+    SpinHolder hold(registry().lock);
+    for (const ThreadState* thread = registry().first(); thread != nullptr; thread = thread->next) {
+      if (peek(thread->sampling.is_in_period) != 0 && peek(thread->sampling.depth) != 0) return;
+    }
+    if (registry().live_count() <= kFewThreads) refresh_known_to_all();
+    sweep_granules([](Address granule) {
+      ShadowCell* const first = cell_of(granule);
+      bool is_empty = true;
+      for (ShadowCell* cell = first; cell != first + (Address{1} << kGranuleShift) / 8; ++cell) {
+        if (!tidy_cell(*cell)) is_empty = false;
+      }
+      return is_empty;
+    });
+  }
+
+  // The rate at which the cost would be the budget, by what it was since the last time.
+  void follow_budget(const Measured& now) {
+    if (budget_ == 0 || now.processor - budget_base_.processor < kBudgetInterval) return;
+    const double processor = static_cast<double>(now.processor - budget_base_.processor);
+    const double sampled = static_cast<double>(now.work.sampled - budget_base_.work.sampled);
+    const double sampled_cost = static_cast<double>(at_least_zero(now.sampled_cost, budget_base_.sampled_cost));
+    const double other_cost = static_cast<double>(at_least_zero(now.cost, budget_base_.cost)) - sampled_cost;
+    if (sampled > 0) cost_per_work_ = sampled_cost / sampled;
+    const double room =
+        static_cast<double>(budget_) / raw_report::kWholeRate - (other_cost > 0 ? other_cost : 0) / processor;
+    double rate = cost_per_work_ > 0 ? room / cost_per_work_ : periods_.rate() * 2;
+    if (rate > periods_.rate() * 2) rate = periods_.rate() * 2;  // measured costs are noisy
+    if (rate < kLeastRate) rate = kLeastRate;
+    if (rate > most_) rate = most_;
+    budget_base_ = now;
+    periods_.set_rate(rate, now.work);
+  }
+
+  void note_totals(const Measured& now) {
+    SpinHolder hold(lock_);
+    totals_.rate = static_cast<std::uint64_t>(periods_.rate() * raw_report::kWholeRate + 0.5);
+    totals_.budget = budget_;
+    totals_.period_us = static_cast<std::uint64_t>(options().period_us);
+    totals_.periods = periods_.count();
+    totals_.work_ns = now.work.all;
+    totals_.sampled_work_ns = now.work.sampled < now.work.all ? now.work.sampled : now.work.all;
+    totals_.cost_ns = now.cost;
+    totals_.sampled_accesses = now.sums.sampled_accesses;
+    totals_.checked_accesses = now.sums.checked_accesses;
+  }
+
+  // Until the work of the next change is about to be done.
+  void wait(const Measured& now) {
+    __atomic_store_n(&own_time_, clock_now(CLOCK_THREAD_CPUTIME_ID), __ATOMIC_RELAXED);
+    const std::uint64_t wall = clock_now(CLOCK_MONOTONIC);
+    const double passed = static_cast<double>(wall - last_wall_);
+    const double speed = passed > 0 ? static_cast<double>(now.work.all - last_work_) / passed : 1;
+    last_wall_ = wall;
+    last_work_ = now.work.all;
+    const std::uint64_t left = at_least_zero(periods_.next_change(), now.work.all);
+    double time = static_cast<double>(left) / (speed > 0.05 ? speed : 0.05);
+    if (time < static_cast<double>(kShortestWait)) time = static_cast<double>(kShortestWait);
+    if (time > static_cast<double>(kLongestWait)) time = static_cast<double>(kLongestWait);
+    Request request;
+    if (!requests_.wait(static_cast<std::uint64_t>(time), request)) return;
+    if (request.what == Request::What::kRate) set_rate(static_cast<double>(request.value) / raw_report::kWholeRate);
+    if (request.what == Request::What::kBudget) set_budget(request.value);
+    requests_.answer(request, totals());
+  }
+
+  void set_rate(double rate) {
+    most_ = rate;
+    periods_.set_rate(rate, measure().work);
+  }
+  void set_budget(std::uint64_t budget) {
+    budget_ = budget;
+    most_ = 1;
+    budget_base_ = measure();
+    if (periods_.rate() <= 0) periods_.set_rate(kLeastRate, budget_base_.work);
+  }
+
+  static constexpr std::uint32_t kFewThreads = 64;
+  static constexpr std::uint64_t kBudgetInterval = 100 * kMillisecond;
+  static constexpr double kLeastRate = 0.0001;
+
+  WorkPeriods periods_;
+  TickRate tick_rate_;
+  Requests requests_;
+  WorkPeriods::Work latest_;
+  std::uint64_t start_ = 0;
+  std::uint64_t own_time_ = 0;
+  std::uint64_t last_wall_ = 0;
+  std::uint64_t last_work_ = 0;
+  bool can_give_back_ = false;
+  std::uint64_t budget_ = 0;
+  double most_ = 1;  // with a budget: the rate at most
+  double cost_per_work_ = 0;
+  Measured budget_base_;
+  SpinLock lock_;
+  raw_report::Sampling totals_;  // lock_
+};
+
+alignas(Controller) unsigned char controller_memory[sizeof(Controller)];
+Controller* controller = nullptr;
+
+void* run_controller(void* /*argument*/) {
+  ++current.inside;  // for ever: nothing it does is the program's
+  raw_call(SYS_prctl, PR_SET_NAME, reinterpret_cast<long>("deadheat"));
+  controller->run();
+}
+
+bool create_thread() {
+  using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  static constinit RealFunction<Create> real;
+  constexpr std::size_t kStack = 256 * 1024;
+  // Signals of the program are for the program's threads.
+  std::uint64_t all = ~std::uint64_t{0};
+  std::uint64_t before = 0;
+  raw_call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all), reinterpret_cast<long>(&before), sizeof all);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStack);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_t thread{};
+  const int result = real.get("pthread_create")(&thread, &attributes, run_controller, nullptr);
+  pthread_attr_destroy(&attributes);
+  raw_call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&before), 0, sizeof before);
+  return result == 0;
+}
+
+std::uint64_t some_seed() {
+  return clock_now(CLOCK_MONOTONIC) ^ (static_cast<std::uint64_t>(raw_call(SYS_getpid)) << 40) ^ __rdtsc();
+}
+
+}  // namespace
+
+void start_sampling_control() {
+  if (!samples || is_running.exchange(true, std::memory_order_acq_rel)) return;
+  const RuntimeScope scope;
+  const bool has_rate = options().rate >= 0;
+  const double most = has_rate ? static_cast<double>(options().rate) / raw_report::kWholeRate : 1;
+  constexpr double kFirstRateOfBudget = 0.001;
+  const double rate = options().budget == 0 || most < kFirstRateOfBudget ? most : kFirstRateOfBudget;
+  const std::uint64_t seed = options().seed != 0 ? static_cast<std::uint64_t>(options().seed) : some_seed() >> 16;
+  const std::int64_t period = options().period_us > 0 ? options().period_us : 1;
+  controller = new (controller_memory) Controller(rate, static_cast<std::uint64_t>(period) * kMicrosecond, seed);
+  controller->begin(seed, static_cast<std::uint64_t>(options().budget), most);
+  if (create_thread()) return;
+  say("no thread for sampling; nothing is sampled");
+}
+
+void forget_sampling_control() {
+  is_running.store(false, std::memory_order_relaxed);
+  controller = nullptr;
+  ended = {};
+  period_is_open.store(options().rate >= static_cast<std::int64_t>(raw_report::kWholeRate), std::memory_order_relaxed);
+}
+
+raw_report::Sampling sampling_totals() {
+  if (controller != nullptr) return controller->totals();
+  raw_report::Sampling none;
+  none.rate = options().rate < 0 ? 0 : static_cast<std::uint64_t>(options().rate);
+  none.budget = static_cast<std::uint64_t>(options().budget);
+  none.period_us = static_cast<std::uint64_t>(options().period_us);
+  return none;
+}
+
+void keep_sampling_of(const ThreadState& thread) { ended.add(thread.sampling); }
+
+}  // namespace deadheat::runtime

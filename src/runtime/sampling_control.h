@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The thread that opens and closes sampling periods, in a process that samples.
+//
+// It measures how much work the program has done (processor time of all threads
+// without what the detector took), asks core/work_periods.h whether a period is to
+// be open, and nudges threads that have not noticed. Between periods it gives the
+// memory of cells without records back. It also answers who asks to change the rate
+// (raw_report.h), and with a budget it sets the rate itself: so that the measured
+// cost of the detector stays a given share of processor time.
+//
+// It begins when the program makes its first thread: before, nothing can race.
+#pragma once
+
+#include "runtime/raw_report.h"
+
+namespace deadheat::runtime {
+
+// Does nothing if the process does not sample, or if it runs already. If it cannot be
+// had, nothing is sampled, and a line says so.
+void start_sampling_control();
+// In the child of a fork, where that thread does not exist.
+void forget_sampling_control();
+
+// The totals so far, for the summary.
+[[nodiscard]] raw_report::Sampling sampling_totals();
+
+// A thread is about to be removed: what it did is kept. The registry's lock is held.
+struct ThreadState;
+void keep_sampling_of(const ThreadState& thread);
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/unsampled.h"
+
+#include "core/cell_rules.h"
+#include "runtime/access_check.h"
+#include "runtime/cell_blocks.h"
+#include "runtime/cell_chains.h"
+#include "runtime/origins.h"
+#include "runtime/shadow_pages.h"
+
+namespace deadheat::runtime {
+namespace {
+
+// Calls visit for each place of an entry behind the first, links left out.
+template <class Visit>
+void for_each_further_place(ShadowCell& cell, Visit&& visit) {
+  std::uint64_t next = cell.entries[1].load(std::memory_order_seq_cst);
+  if (!is_link(next)) return visit(cell.entries[1]);
+  while (is_link(next)) {
+    CellBlock* block = block_of(next);
+    next = 0;
+    for (std::atomic<std::uint64_t>& place : block->entries) {
+      const std::uint64_t bits = place.load(std::memory_order_seq_cst);
+      if (is_link(bits)) {
+        next = bits;
+      } else {
+        visit(place);
+      }
+    }
+  }
+}
+
+[[nodiscard]] bool has_further_entries(ShadowCell& cell) {
+  bool has_any = false;
+  for_each_further_place(cell, [&](const std::atomic<std::uint64_t>& place) {
+    const std::uint64_t bits = place.load(std::memory_order_seq_cst);
+    has_any |= is_link(bits) || CellEntry::from_bits(bits).has_bytes();
+  });
+  return has_any;
+}
+
+// What becomes of an entry, and whether it is a race.
+struct Verdict {
+  CellEntry left;
+  bool races = false;
+};
+
+// An entry that changes meanwhile is judged again, so what is caught was there.
+template <class Judge>
+void judge_place(std::atomic<std::uint64_t>& place, CaughtRaces& caught, Judge&& judge) {
+  for (;;) {
+    const std::uint64_t bits = place.load(std::memory_order_seq_cst);
+    if (bits == 0 || is_link(bits)) return;
+    const Verdict verdict = judge(CellEntry::from_bits(bits));
+    const std::uint64_t left = verdict.left.bits();
+    const bool is_done =
+        left == bits ? place.load(std::memory_order_seq_cst) == bits : replace_entry(place, bits, left);
+    if (!is_done) continue;
+    if (verdict.races) caught.add(CellEntry::from_bits(bits));
+    return;
+  }
+}
+
+// All entries; the first keeps its place as long as there are others.
+template <class Judge>
+void judge_cell(ShadowCell& cell, CaughtRaces& caught, Judge&& judge) {
+  for_each_further_place(cell, [&](std::atomic<std::uint64_t>& place) {
+    judge_place(place, caught, [&](CellEntry entry) {
+      const Verdict verdict = judge(entry);
+      return verdict.left.has_bytes() ? verdict : Verdict{CellEntry{}, verdict.races};
+    });
+  });
+  judge_place(cell.entries[0], caught, [&](CellEntry entry) {
+    const Verdict verdict = entry.has_bytes() ? judge(entry) : Verdict{entry};
+    return verdict.left.has_bytes() || has_further_entries(cell) ? verdict : Verdict{CellEntry{}, verdict.races};
+  });
+  keep_visible(cell);
+}
+
+void check_word(ThreadState& self, ShadowCell& cell, CellAccess access, Address word, std::uint64_t code_and_shape) {
+  CaughtRaces caught;
+  {
+    // Blocks of the chain are not reused before this is done.
+    const BlockUse use(self);
+    const ThreadView view(self);
+    judge_cell(cell, caught, [&](CellEntry entry) {
+      return Verdict{left_by_unsampled(entry, access, view), is_race(entry, access, view)};
+    });
+  }
+  if (caught.count == 0) return;
+  access.origin = origin_of(self, code_and_shape);
+  self.range_number = 0;
+  caught.report(self, access, word);
+}
+
+}  // namespace
+
+void keep_visible(ShadowCell& cell) {
+  while (cell.entries[0].load(std::memory_order_seq_cst) == 0 && has_further_entries(cell)) {
+    std::uint64_t expected = 0;
+    cell.entries[0].compare_exchange_strong(expected, kPlaceholder.bits(), std::memory_order_seq_cst);
+  }
+}
+
+void check_unsampled(ThreadState& self, AccessKind kind, Address begin, Address end, std::uint64_t code_and_shape) {
+  CellAccess access{short_epoch(self.clock.epoch()), 0, kind, OriginId::kUnknown};
+  for (Address word = begin & ~Address{7}; word < end;) {
+    if (!may_have_records(word)) {
+      word = end_of_granule(word);
+      continue;
+    }
+    ShadowCell& cell = *cell_of(word);
+    if (cell.entries[0].load(std::memory_order_acquire) != 0) {
+      access.mask = bytes_in_word(word, begin, end);
+      ++self.sampling.checked_accesses;
+      check_word(self, cell, access, word, code_and_shape);
+    }
+    word += 8;
+  }
+}
+
+bool tidy_cell(ShadowCell& cell) {
+  if (cell.entries[0].load(std::memory_order_acquire) != 0) {
+    CaughtRaces none;
+    judge_cell(cell, none, [](CellEntry entry) {
+      const bool is_obsolete = full_clock(entry.epoch()) <= known_to_all(entry.slot());
+      return Verdict{is_obsolete ? entry.without_bytes(0xff) : entry};
+    });
+  }
+  return cell.entries[0].load(std::memory_order_acquire) == 0 && !is_link(cell.entries[1].load());
+}
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accesses of a thread that does not sample (core/pacer.h): checked against what
+// others have recorded, and removing what they make redundant. They record nothing.
+//
+// Nearly all memory has no record then, so this must show at a glance. Its cell is
+// empty, and the inline checks of the program ask just that: they compare the first
+// entry of the cell with kNoRecord instead of an epoch, all of whose bytes are 0 but
+// those of the mask, which the access itself takes out again. Pages of cells that
+// were never written are all the same page of zeros, which is always in the cache.
+//
+// Hence the rule that the first entry of a cell is empty only if all of it is. Who
+// would break it leaves an entry without bytes in the first place. Two threads can
+// break it together: one empties the first place, another fills the second. Both look
+// at the other's place afterwards, the later one sees it, and mends it: keep_visible().
+#pragma once
+
+#include <cstdint>
+
+#include "core/cell_entry.h"
+#include "model/finding.h"
+#include "model/identity.h"
+#include "runtime/shadow_memory.h"
+#include "runtime/thread_registry.h"
+
+namespace deadheat::runtime {
+
+// What is in ThreadLocal in the place of the epoch, for the first entry of a cell and
+// for the second, which no entry is equal to: slot 0 is nobody's.
+inline constexpr std::uint64_t kNoRecord = CellEntry::kMaskBits;
+inline constexpr std::uint64_t kNoSecondRecord = std::uint64_t{1} << CellEntry::kEpochShift;
+
+// An entry without bytes, and an epoch that no thread has: no check accepts it.
+inline constexpr CellEntry kPlaceholder =
+    CellEntry(ShortEpoch(ThreadSlot{0}, 2), 0, AccessKind::kWrite, OriginId::kUnknown);
+
+// The thread accesses these bytes. `code_and_shape` is where (origins.h). Inside a
+// RuntimeScope.
+void check_unsampled(ThreadState& self, AccessKind kind, Address begin, Address end, std::uint64_t code_and_shape);
+
+// The first entry of the cell shows that there is another one.
+void keep_visible(ShadowCell& cell);
+
+// Removes entries that can race no more. The cell is empty then.
+[[nodiscard]] bool tidy_cell(ShadowCell& cell);
+
+}  // namespace deadheat::runtime
