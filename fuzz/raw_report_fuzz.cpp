@@ -33,6 +33,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   DEADHEAT_CHECK(report.race_count() + report.suppressed_count() == report.races().size());
   DEADHEAT_CHECK(!describe_totals(report, ColourMode::kPlain).empty());
+  if (const auto sampling = report.sampling()) {
+    DEADHEAT_CHECK(effective_rate(sampling->totals) <= 1 && cost_share(sampling->totals) <= 1);
+    DEADHEAT_CHECK(!describe_sampling(*sampling).empty());
+  }
   DEADHEAT_CHECK(!format_live_json_report(report, {"0", "program", {}, {}, {}}).empty());
   return 0;
 }

@@ -170,7 +170,9 @@ void add_analyze_command(CLI::App& app, ExitCode& result) {
                             {"pacer", DetectorKind::kPacer},
                             {"literace", DetectorKind::kLiteRace}},
                            "fasttrack (default), slimstate, djit, reference, pacer or literace");
-  add_rate_option(*command, options->rate, "With pacer: the share of accesses to sample, as 3% or 0.03");
+  add_share_option(
+      *command, "--rate", [target = &options->rate](double rate) { *target = rate; },
+      "With pacer: the share of accesses to sample, as 3% or 0.03");
   command->add_option("--seed", options->seed, "With --rate: another seed, other periods (default 1)")
       ->option_text("NUMBER");
   command

@@ -13,6 +13,7 @@ void add_run_command(CLI::App& app, ExitCode& result);
 // Before the parsing: CLI11 would take a "--" of `run` for its own.
 void keep_double_dash(int argument_count, char** arguments);
 void add_report_command(CLI::App& app, ExitCode& result);
+void add_tune_command(CLI::App& app, ExitCode& result);
 void add_analyze_command(CLI::App& app, ExitCode& result);
 
 // `cc` and `c++`, for the list of commands only: compile.h runs them before the

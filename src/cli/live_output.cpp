@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include "cli/messages.h"
 #include "report/describe.h"
@@ -37,6 +38,14 @@ Error cannot_write(const std::string& path) {
 
 int open_log(const std::string& path) {
   return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+}
+
+std::vector<std::string> sampling_lines(const LiveReport& report, const LiveEnding& ending) {
+  if (const auto sampling = report.sampling()) return describe_sampling(*sampling);
+  if (!ending.sampling_requested || report.process_count() == 0) return {};
+  return {
+      "which share of the work was sampled is not known: the program's runtime did not say (it was killed, or is too "
+      "old for sampling)"};
 }
 
 }  // namespace
@@ -121,14 +130,15 @@ Status LiveOutput::finish(LiveReport& report, const LiveEnding& ending) {
     if (ending.problem) text += fmt::format("deadheat: warning: {}\n", printable(*ending.problem));
     const std::string totals = report.process_count() == 0 ? "nothing was checked" : describe_totals(report, colour);
     text += fmt::format("deadheat: {}{}\n", totals, ending.words);
+    for (const std::string& line : sampling_lines(report, ending)) text += fmt::format("deadheat: {}\n", line);
   }
   if (options_.stats) text += format_live_stats(report);
   if (options_.format == ReportFormat::kText) {
     write(0, text);
     return {};
   }
-  const std::string json = format_live_json_report(
-      report, {DEADHEAT_VERSION, ending.program, ending.exit_status, ending.signal, ending.problem});
+  const std::string json = format_live_json_report(report, {DEADHEAT_VERSION, ending.program, ending.exit_status,
+                                                            ending.signal, ending.problem, ending.sampling_requested});
   if (!document_) {
     write(0, json);
     return {};

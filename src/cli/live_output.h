@@ -40,6 +40,7 @@ struct LiveEnding {
   std::optional<int> exit_status;  // unless killed by a signal, or not known
   std::optional<int> signal;
   std::optional<std::string> problem;  // why the report is not complete
+  bool sampling_requested = false;
 };
 
 class LiveOutput {
@@ -57,7 +58,7 @@ class LiveOutput {
   void show(const LiveReport::News& news, std::uint32_t process);
   // All races of a finished report, in text.
   void show_all(LiveReport& report);
-  // Losses, the summary line, --stats, JSON. Errors: kIo (the JSON document).
+  // Losses, the summary line, what sampling found out, --stats, JSON. Errors: kIo (the JSON document).
   Status finish(LiveReport& report, const LiveEnding& ending);
 
  private:

@@ -29,6 +29,7 @@ constexpr char kDescription[] = "Deadheat finds data races in multithreaded prog
 constexpr char kMainFooter[] = R"(Examples:
   deadheat c++ -g program.cpp -o program          compile with race detection
   deadheat run ./program                          run it and show its races
+  deadheat run --rate 3% ./program                sample it, at a fraction of the cost
   deadheat doctor                                 what works on this machine?
   deadheat analyze run.trace                      show the races of a trace
   deadheat analyze run.trace --format json        the same for machines
@@ -95,6 +96,7 @@ ExitCode run_command(int argument_count, char** arguments) {
   add_compile_commands(app);
   add_run_command(app, result);
   add_report_command(app, result);
+  add_tune_command(app, result);
   add_analyze_command(app, result);
   add_doctor_command(app, result);
   CLI::App* trace = app.add_subcommand("trace", "Check, describe, convert and generate traces");

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <utility>
 
 namespace deadheat {
 
@@ -21,16 +22,18 @@ std::optional<double> parse_rate(std::string_view text) {
   return number / scale;
 }
 
-CLI::Option* add_rate_option(CLI::App& command, std::optional<double>& target, const std::string& help) {
-  const auto check = [](const std::string& text) {
+CLI::Option* add_share_option(CLI::App& command, const std::string& name, std::function<void(double)> store,
+                              const std::string& help) {
+  const std::string noun = name.substr(name.find_first_not_of('-'));
+  const auto check = [noun](const std::string& text) {
     if (parse_rate(text)) return std::string();
-    return fmt::format("'{}' is no rate: write 3% or 0.03, from 0 to 1", text);
+    return fmt::format("'{}' is no {}: write 3% or 0.03, from 0 to 1", text, noun);
   };
   return command
       .add_option_function<std::string>(
-          "--rate", [&target](const std::string& text) { target = parse_rate(text); }, help)
+          name, [store = std::move(store)](const std::string& text) { store(*parse_rate(text)); }, help)
       ->check(CLI::Validator(check, ""))
-      ->option_text("RATE");
+      ->option_text("SHARE");
 }
 
 }  // namespace deadheat

@@ -52,6 +52,13 @@ Examples:
   deadheat run --suppressions known.supp -- ./bank --accounts 100
   deadheat run --format json -o races.json ./bank
   deadheat run --record bank.dht ./bank && deadheat analyze bank.dht
+  deadheat run --rate 3% ./bank                  sample: much cheaper, finds some
+  deadheat run --budget 5% ./bank                the same, the rate follows from the cost
+
+With --rate or --budget random periods are sampled. A race is found if its first access
+was sampled: one that occurs once in a run, with a probability equal to the rate. What
+one run and many runs say is told at the end. 'deadheat tune' changes rate and budget of
+a running program.
 
 Suppressions are those of TSan: 'race:pattern' hides races with the pattern in a
 function, file or module of either stack, 'race_top:' looks at the innermost frame only,
@@ -234,6 +241,7 @@ class Run {
   LiveEnding describe(const ChildEnd& end, const std::string& program) const {
     LiveEnding ending;
     ending.program = program;
+    ending.sampling_requested = options_.settings.sampling.is_on();
     if (end.was_ended) {
       ending.words = "; program was ended at the first race";
     } else if (WIFSIGNALED(end.wait_status)) {
@@ -311,6 +319,9 @@ ExitCode run_program(RunOptions& options) {
   if (const Status status = add_environment(options.settings); !status.ok()) {
     return failed(status.error(), ExitCode::kUsage);
   }
+  if (const Status status = check_settings(options.settings); !status.ok()) {
+    return failed(status.error(), ExitCode::kUsage);
+  }
   // What is wrong with the command line comes before what is wrong with the program.
   auto suppressions = read_suppressions(options.settings.suppressions);
   if (!suppressions.ok()) return failed(suppressions.error(), ExitCode::kUsage);
@@ -378,6 +389,7 @@ void add_run_command(CLI::App& app, ExitCode& result) {
                    "Write every event to this trace, for 'deadheat analyze'; those of other processes that the program "
                    "makes to FILE.PID")
       ->option_text("FILE");
+  add_sampling_options(*command, options->settings.sampling);
   command->add_flag("--force", options->force, "Run the program even if it was not built for race detection");
   command->callback([options, &result] { result = run_program(*options); });
 }

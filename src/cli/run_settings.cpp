@@ -45,6 +45,30 @@ std::pair<std::string_view, std::string_view> take_setting(std::string_view& tex
   return {name, value};
 }
 
+// Nothing for what is no number, or not in the range.
+std::optional<std::int64_t> number_in(std::string_view text, std::int64_t lowest, std::int64_t highest) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (number < lowest || number > highest) return std::nullopt;
+  return number;
+}
+
+// A share that the command line left open. What options.def says for "none" stays open.
+Status add_share(std::string_view text, std::string_view name, std::int64_t none,
+                 std::optional<std::uint64_t>& target) {
+  const auto value = setting_of(text, name);
+  if (!value || target) return {};
+  const auto number = number_in(*value, none, raw_report::kWholeRate);
+  if (!number) {
+    return Error{ErrorCode::kInvalid,
+                 fmt::format("{}={} in {} is not a number of parts per million, from 0 to {}; '--{} 3%' is", name,
+                             *value, raw_report::kOptionsVariable, raw_report::kWholeRate, name)};
+  }
+  if (*number != none) target = static_cast<std::uint64_t>(*number);
+  return {};
+}
+
 bool is_true(std::string_view value) { return value == "1" || value == "true" || value == "yes"; }
 
 }  // namespace
@@ -63,18 +87,35 @@ Status add_environment(RunSettings& settings) {
   for (const char* variable : {raw_report::kOptionsVariable, "TSAN_OPTIONS"}) {
     const std::string text = environment_value(variable);
     if (const auto code = setting_of(text, "exitcode"); code && !settings.exit_code) {
-      int number = 0;
-      const auto [end, error] = std::from_chars(code->data(), code->data() + code->size(), number);
-      if (error != std::errc{} || end != code->data() + code->size() || number < 0 || number > 255) {
+      const auto number = number_in(*code, 0, 255);
+      if (!number) {
         return Error{ErrorCode::kInvalid,
                      fmt::format("exitcode={} in {} is not a number from 0 to 255", *code, variable)};
       }
-      settings.exit_code = number;
+      settings.exit_code = static_cast<int>(*number);
     }
     if (const auto halt = setting_of(text, "halt_on_error")) settings.halt_on_error |= is_true(*halt);
     if (const auto path = setting_of(text, "suppressions"); path && !path->empty()) {
       settings.suppressions.push_back(*path);
     }
+  }
+  const std::string text = environment_value(raw_report::kOptionsVariable);
+  if (Status status = add_share(text, "rate", -1, settings.sampling.rate); !status.ok()) return status;
+  return add_share(text, "budget", 0, settings.sampling.budget);
+}
+
+Status check_settings(const RunSettings& settings) {
+  const SamplingOptions& sampling = settings.sampling;
+  const auto invalid = [](std::string message) { return Error{ErrorCode::kInvalid, std::move(message)}; };
+  if (sampling.budget == 0) return invalid("a budget of 0 leaves no time to sample; see 'deadheat run --help'");
+  if (!sampling.is_on() && (sampling.seed || sampling.period_us)) {
+    return invalid(
+        fmt::format("{} needs --rate or --budget; see 'deadheat run --help'", sampling.seed ? "--seed" : "--period"));
+  }
+  if (sampling.is_on() && settings.record) {
+    return invalid(
+        fmt::format("--record keeps every event and cannot go with sampling (--rate, --budget, or either in {})",
+                    raw_report::kOptionsVariable));
   }
   return {};
 }
@@ -89,6 +130,11 @@ std::string runtime_options(const RunSettings& settings) {
   add("halt_on_error", settings.halt_on_error && settings.suppressions.empty() ? 1 : 0);
   if (settings.memory_limit != 0) add("memory_limit", settings.memory_limit);
   if (settings.strict_atomics) add("strict_atomics", 1);
+  const SamplingOptions& sampling = settings.sampling;
+  if (sampling.rate) add("rate", *sampling.rate);
+  if (sampling.budget) add("budget", *sampling.budget);
+  if (sampling.period_us) add("period_us", *sampling.period_us);
+  if (sampling.seed) add("seed", *sampling.seed);
   if (settings.record) add("record", 1);
   if (settings.stats) add("stats", 1);
   return options;

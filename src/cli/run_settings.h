@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/sampling_options.h"
 
 namespace deadheat {
 
@@ -27,6 +28,7 @@ struct RunSettings {
   bool strict_atomics = false;
   bool record = false;
   bool stats = false;
+  SamplingOptions sampling;
 };
 
 inline constexpr int kDefaultRaceExitCode = 66;
@@ -37,6 +39,9 @@ inline constexpr int kDefaultRaceExitCode = 66;
 // Fills in what the command line left open from DEADHEAT_OPTIONS and, for the
 // names that mean the same there, TSAN_OPTIONS. Errors: kInvalid.
 Status add_environment(RunSettings& settings);
+
+// After add_environment(): whether the settings go together. Errors: kInvalid.
+Status check_settings(const RunSettings& settings);
 
 // The value of DEADHEAT_OPTIONS for the program.
 [[nodiscard]] std::string runtime_options(const RunSettings& settings);

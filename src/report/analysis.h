@@ -12,6 +12,7 @@
 #include "core/detector.h"
 #include "model/dictionary.h"
 #include "model/finding.h"
+#include "report/sampling_guarantee.h"
 
 namespace deadheat {
 
@@ -35,9 +36,7 @@ struct Analysis {
 };
 
 // The share as a number from 0 to 1; 0 of nothing.
-[[nodiscard]] inline double effective_rate(const SampledShare& share) {
-  return share.all == 0 ? 0 : static_cast<double>(share.sampled) / static_cast<double>(share.all);
-}
+[[nodiscard]] inline double effective_rate(const SampledShare& share) { return share_of(share.sampled, share.all); }
 
 // Of all findings together, repetitions included.
 [[nodiscard]] inline std::uint64_t total_occurrences(const std::vector<Finding>& findings) {

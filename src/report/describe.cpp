@@ -220,6 +220,8 @@ std::string counted(std::uint64_t number, std::string_view singular) {
   return fmt::format("{} {}{}", grouped(number), singular, number == 1 ? "" : "s");
 }
 
+std::string describe_share(double share) { return fmt::format("{:.3g}%", share * 100); }
+
 std::string printable(std::string_view text) {
   std::string safe;
   safe.reserve(text.size());

@@ -65,6 +65,8 @@ struct NamedPlace {
 [[nodiscard]] std::string grouped(std::uint64_t number);
 // "1 race", "2 races", "1,204,113 events". The plural is the singular + "s".
 [[nodiscard]] std::string counted(std::uint64_t number, std::string_view singular);
+// 0.0302 -> "3.02%". Three digits are enough for the rates that people ask for.
+[[nodiscard]] std::string describe_share(double share);
 
 // The text with control characters and broken UTF-8 replaced by "\xNN".
 [[nodiscard]] std::string printable(std::string_view text);

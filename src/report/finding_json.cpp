@@ -173,6 +173,31 @@ Json race_of(const LiveRace& race) {
   return out;
 }
 
+Json sampling_of(const LiveSampling& sampling) {
+  const raw_report::Sampling& totals = sampling.totals;
+  const double rate = effective_rate(totals);
+  Json out;
+  out["rate"] = share_of_million(totals.rate);
+  out["budget"] = totals.budget == 0 ? Json(nullptr) : Json(share_of_million(totals.budget));
+  out["period_us"] = totals.period_us;
+  out["seed"] = std::to_string(totals.seed);
+  out["periods"] = totals.periods;
+  out["work_ns"] = totals.work_ns;
+  out["sampled_work_ns"] = totals.sampled_work_ns;
+  out["cost_ns"] = totals.cost_ns;
+  out["sampled_accesses"] = totals.sampled_accesses;
+  out["checked_accesses"] = totals.checked_accesses;
+  out["processes"] = sampling.processes;
+  out["silent_processes"] = sampling.silent_processes;
+  out["effective_rate"] = rate;
+  out["cost"] = cost_share(totals);
+  out["guarantee"] = {{"found_per_run", rate},
+                      {"confidence", kConfidence},
+                      {"runs_to_exclude", number_or_null(runs_to_bound(rate))},
+                      {"bound_after_one_run", number_or_null(occurrence_bound(rate, 1))}};
+  return out;
+}
+
 std::string text_of_document(const Json& document) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -217,6 +242,11 @@ std::string format_live_json_report(LiveReport& report, const LiveRunFacts& fact
                      {"problem", facts.problem ? Json(*facts.problem) : Json(nullptr)}};
   document["summary"] = {
       {"races", report.race_count()}, {"occurrences", report.occurrences()}, {"suppressed", report.suppressed_count()}};
+  if (const auto sampling = report.sampling()) {
+    document["sampling"] = sampling_of(*sampling);
+  } else if (facts.sampling_requested) {
+    document["sampling"] = nullptr;
+  }
   document["counters"] = Json::object();
   document["losses"] = Json::object();
   for (const LiveCounter& counter : report.counters()) {
@@ -230,6 +260,15 @@ std::string format_live_json_report(LiveReport& report, const LiveRunFacts& fact
   for (const LiveRace& race : report.races()) {
     if (!race.is_suppressed) document["findings"].push_back(race_of(race));
   }
+  return text_of_document(document);
+}
+
+std::string format_sampling_json(std::uint32_t process, const raw_report::Sampling& sampling) {
+  LiveSampling alone;
+  alone.add(sampling);
+  Json document;
+  document["process"] = process;
+  document["sampling"] = sampling_of(alone);
   return text_of_document(document);
 }
 

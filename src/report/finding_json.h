@@ -26,11 +26,16 @@ struct LiveRunFacts {
   std::optional<int> exit_status;      // unless killed by a signal, or not known
   std::optional<int> signal;           // that killed it
   std::optional<std::string> problem;  // why the report is not complete
+  bool sampling_requested = false;
 };
 
 // The same document for races of a running program: "run" stands where an
 // analysis has "trace", and findings have more members. Suppressed races are
 // counted and left out.
 [[nodiscard]] std::string format_live_json_report(LiveReport& report, const LiveRunFacts& facts);
+
+// What a running process says of its sampling: {"process": ..., "sampling": ...} with
+// the "sampling" of a report.
+[[nodiscard]] std::string format_sampling_json(std::uint32_t process, const raw_report::Sampling& sampling);
 
 }  // namespace deadheat

@@ -22,9 +22,8 @@ std::string describe_bytes(const Finding& finding, const Dictionary& dictionary)
 }
 
 std::string format_share(const SampledShare& share) {
-  // Three digits are enough for the rates that people ask for: 3.02%, 0.0125%.
-  return fmt::format("deadheat: sampled {} of {} accesses, effective rate {:.3g}%\n", grouped(share.sampled),
-                     grouped(share.all), effective_rate(share) * 100);
+  return fmt::format("deadheat: sampled {} of {} accesses, effective rate {}\n", grouped(share.sampled),
+                     grouped(share.all), describe_share(effective_rate(share)));
 }
 
 }  // namespace

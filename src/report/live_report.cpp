@@ -50,6 +50,8 @@ LiveReport::News LiveReport::add(const RawPacket& packet) {
     if (!status.ok()) news.notice = "__tsan_default_suppressions: " + status.error().message;
   } else if (const auto* summary = std::get_if<SummaryPacket>(&packet.body)) {
     add_summary(life_of(packet.process), *summary);
+  } else if (const auto* sampling = std::get_if<SamplingPacket>(&packet.body)) {
+    life_of(packet.process).sampling = sampling->sampling;
   }
   return news;
 }
@@ -136,6 +138,16 @@ std::vector<LiveCounter> LiveReport::counters() const {
     }
   }
   return sums;
+}
+
+std::optional<LiveSampling> LiveReport::sampling() const {
+  LiveSampling sum;
+  for (const Life& life : lives_) {
+    if (life.sampling) sum.add(*life.sampling);
+  }
+  if (sum.processes == 0) return std::nullopt;
+  sum.silent_processes = lives_.size() - sum.processes;
+  return sum;
 }
 
 bool LiveReport::is_complete() const {

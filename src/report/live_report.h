@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "report/live_finding.h"
+#include "report/live_sampling.h"
 #include "report/module_map.h"
 #include "report/raw_packet_reader.h"
 #include "report/suppressions.h"
@@ -68,6 +69,8 @@ class LiveReport {
 
   // Summed over all processes, by name.
   [[nodiscard]] std::vector<LiveCounter> counters() const;
+  // Of the last word of each process on it, added up; nothing if none samples.
+  [[nodiscard]] std::optional<LiveSampling> sampling() const;
   // Whether every process that spoke said its last word.
   [[nodiscard]] bool is_complete() const;
   [[nodiscard]] std::uint64_t process_count() const { return lives_.size(); }
@@ -85,6 +88,7 @@ class LiveReport {
     std::map<std::uint64_t, std::size_t> races;          // number of a finding -> index in races_
     std::map<std::uint64_t, std::uint64_t> occurrences;  // totals of its latest summary
     std::vector<RawCounter> counters;
+    std::optional<raw_report::Sampling> sampling;
     bool is_finished = false;
   };
 

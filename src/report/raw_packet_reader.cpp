@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -200,6 +201,14 @@ Parsed<SuppressionsPacket> parse_suppressions(Cursor cursor) {
   return SuppressionsPacket{suppressions.first_line, as_text(cursor.rest())};
 }
 
+Parsed<SamplingPacket> parse_sampling(Cursor cursor) {
+  raw_report::Sampling sampling;
+  if (!cursor.take(sampling)) return malformed("the amounts of a process that samples are too short");
+  const auto checked = check_sampling(sampling);
+  if (!checked.ok()) return checked.error();
+  return SamplingPacket{checked.value()};
+}
+
 template <class Body>
 Result<RawPacket> packed(std::uint32_t process, Result<Body> body) {
   if (!body.ok()) return body.error();
@@ -207,6 +216,13 @@ Result<RawPacket> packed(std::uint32_t process, Result<Body> body) {
 }
 
 }  // namespace
+
+Result<raw_report::Sampling> check_sampling(raw_report::Sampling sampling) {
+  if (sampling.rate > raw_report::kWholeRate) return malformed("a process samples at a rate above 100%");
+  if (sampling.budget > raw_report::kWholeRate) return malformed("a process samples with a budget above 100%");
+  sampling.sampled_work_ns = std::min(sampling.sampled_work_ns, sampling.work_ns);
+  return sampling;
+}
 
 Result<RawPacket> parse_packet(std::span<const std::byte> bytes) {
   Cursor cursor(bytes);
@@ -238,7 +254,7 @@ Result<RawPacket> parse_packet(std::span<const std::byte> bytes) {
     case PacketKind::kSuppressions:
       return packed(header.process, parse_suppressions(cursor));
     case PacketKind::kSampling:
-      break;
+      return packed(header.process, parse_sampling(cursor));
   }
   return Error{ErrorCode::kUnsupported,
                fmt::format("a packet is of kind {}, which this version does not know", raw(header.kind))};

@@ -70,6 +70,11 @@ struct SummaryPacket {
   std::vector<RawCounter> counters;
 };
 
+// No rate above the whole, no more work sampled than done.
+struct SamplingPacket {
+  raw_report::Sampling sampling;
+};
+
 // Not checked event by event: the writer of the trace does that.
 struct EventsPacket {
   std::vector<Event> events;
@@ -89,13 +94,18 @@ struct ForkingPacket {
 struct RawPacket {
   std::uint32_t process = 0;
   std::variant<HelloPacket, ModulesPacket, FindingPacket, NoticePacket, SummaryPacket, EventsPacket, SitesPacket,
-               RecordingPacket, ForkingPacket, SuppressionsPacket>
+               RecordingPacket, ForkingPacket, SuppressionsPacket, SamplingPacket>
       body;
 };
 
 // The bytes of exactly one packet. Errors: kMalformed, kUnsupported (a kind that
 // this version does not know).
 [[nodiscard]] Result<RawPacket> parse_packet(std::span<const std::byte> bytes);
+
+// What SamplingPacket says of its numbers, for whoever has them from elsewhere. Sampled
+// work is measured a little after the work it is part of, so an excess is cut off.
+// Errors: kMalformed.
+[[nodiscard]] Result<raw_report::Sampling> check_sampling(raw_report::Sampling sampling);
 
 // Bounded by the field; ends at the first 0.
 template <std::size_t kSize>

@@ -18,6 +18,7 @@
 
 #include "core/work_periods.h"
 #include "runtime/intercept/interceptor.h"
+#include "runtime/intercept/preparation.h"
 #include "runtime/options.h"
 #include "runtime/sampling_requests.h"
 #include "runtime/shadow_memory.h"
@@ -112,9 +113,11 @@ class Controller {
     can_give_back_ = raw_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
   }
 
-  [[noreturn]] void run() {
+  // Until no thread of the program is left: libc ends a process with its last thread,
+  // and that must not be this one's fault.
+  void run() {
     requests_.open();
-    for (;;) {
+    while (is_needed()) {
       tick_rate_.measure();
       const Measured now = measure();
       follow_budget(now);
@@ -134,6 +137,14 @@ class Controller {
   }
 
  private:
+  [[nodiscard]] static bool is_needed() {
+    SpinHolder hold(registry().lock);
+    for (const ThreadState* thread = registry().first(); thread != nullptr; thread = thread->next) {
+      if (thread->life == ThreadState::Life::kRunning) return true;
+    }
+    return false;
+  }
+
   [[nodiscard]] Measured measure() {
     Measured now;
     {
@@ -282,6 +293,8 @@ void* run_controller(void* /*argument*/) {
   ++current.inside;  // for ever: nothing it does is the program's
   raw_call(SYS_prctl, PR_SET_NAME, reinterpret_cast<long>("deadheat"));
   controller->run();
+  become_last_thread();
+  return nullptr;
 }
 
 bool create_thread() {

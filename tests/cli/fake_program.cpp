@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/fake_control.h"
 #include "support/own_modules.h"
 #include "support/packet_builder.h"
 
@@ -106,6 +107,9 @@ void perform(std::string_view action) {
   if (action == "twice") send_packet(packets::summary(self(), {{1, 2}}));
   if (action == "clean") send_packet(packets::summary(self(), {}));
   if (action == "loss") send_packet(packets::summary(self(), {}, {{"stacks dropped", 3, packets::Loss::kYes}}));
+  if (action == "sampled") send_packet(packets::sampling(self(), packets::usual_sampling()));
+  if (action == "nothing-sampled") send_packet(packets::sampling(self(), {.rate = 30'000, .seed = 7}));
+  if (action.substr(0, 8) == "control=") fake_control::serve(action.substr(8));
   if (action == "notice") send_packet(packets::notice(self(), "limit reached"));
   if (action == "garbage") send_packet(packets::Bytes(20));
   if (action == "trace") trace();

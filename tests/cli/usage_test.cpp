@@ -17,8 +17,8 @@ TEST(UsageTest, VersionIsPrinted) {
 
 TEST(UsageTest, EveryCommandHasHelpWithExamples) {
   const Shell shell;
-  for (const std::string command :
-       {"", "run", "report", "analyze", "trace", "trace check", "trace stats", "trace convert", "trace generate"}) {
+  for (const std::string command : {"", "run", "report", "tune", "analyze", "trace", "trace check", "trace stats",
+                                    "trace convert", "trace generate"}) {
     const CommandResult result = shell.run("deadheat " + command + " --help");
     EXPECT_EQ(result.exit_code, 0) << command;
     EXPECT_EQ(result.errors, "") << command;
@@ -57,6 +57,11 @@ TEST(UsageTest, WrongOptionsPointToTheHelpOfTheirCommand) {
       {"analyze x --frobnicate", "see 'deadheat analyze --help'"},
       {"analyze x --detector magic", "magic not in {fasttrack,slimstate,djit,reference,pacer,literace}"},
       {"analyze x --format xml", "xml not in {text,json}"},
+      {"tune", "--pid is required; see 'deadheat tune --help'"},
+      {"tune --pid 0", "see 'deadheat tune --help'"},
+      {"tune --pid x", "see 'deadheat tune --help'"},
+      {"tune --pid 1 --rate 101%", "'101%' is no rate: write 3% or 0.03, from 0 to 1"},
+      {"tune --pid 1 --budget 5p", "'5p' is no budget: write 3% or 0.03, from 0 to 1"},
       {"trace", "see 'deadheat trace --help'"},
       {"trace check", "see 'deadheat trace check --help'"},
       {"trace convert only-one", "see 'deadheat trace convert --help'"},

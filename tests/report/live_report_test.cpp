@@ -103,6 +103,28 @@ TEST(LiveReportTest, CountersOfTheLatestSummariesAreAddedUp) {
   EXPECT_TRUE(counters[1].is_loss);
 }
 
+TEST(LiveReportTest, TheLastWordOfEachProcessOnSamplingIsAddedUp) {
+  LiveReport report;
+  begin_process(report, kProcess);
+  EXPECT_FALSE(report.sampling().has_value());
+  raw_report::Sampling amounts = packets::usual_sampling();
+  amounts.work_ns = 1;
+  feed(report, packets::sampling(kProcess, amounts));
+  feed(report, packets::sampling(kProcess, packets::usual_sampling()));
+  begin_process(report, kChild, kProcess);
+  EXPECT_EQ(report.sampling()->silent_processes, 1U);
+  feed(report, packets::sampling(kChild, packets::usual_sampling()));
+  const auto sum = report.sampling();
+  EXPECT_EQ(sum->processes, 2U);
+  EXPECT_EQ(sum->silent_processes, 0U);
+  EXPECT_EQ(sum->totals.rate, 30'000U);
+  EXPECT_EQ(sum->totals.periods, 596U);
+  EXPECT_EQ(sum->totals.work_ns, 20'000'000'000U);
+  begin_process(report, kChild, kProcess);
+  feed(report, packets::sampling(kChild, packets::usual_sampling()));
+  EXPECT_EQ(report.sampling()->totals.periods, 894U) << "after exec it is another program";
+}
+
 TEST(LiveReportTest, NoticesArePassedOn) {
   LiveReport report;
   EXPECT_EQ(feed(report, packets::notice(kProcess, "limit reached")).notice, "limit reached");

@@ -185,5 +185,31 @@ TEST(LiveJsonTest, ReportSatisfiesTheSchemaAndCarriesEveryFact) {
   EXPECT_EQ(json_at(document, "/findings/0/threads/1/created/0/module"), R"("/opt/bank")");
 }
 
+TEST(LiveJsonTest, SamplingIsThereIfItWasAskedForOrDone) {
+  LiveReport report;
+  begin_process(report, kProcess);
+  EXPECT_EQ(json_at(format_live_json_report(report, {"0.1.0", "/opt/bank", 3, {}, {}}), "/sampling"), "");
+  const std::string unknown = format_live_json_report(report, {"0.1.0", "/opt/bank", 3, {}, {}, true});
+  EXPECT_EQ(json_at(unknown, "/sampling"), "null");
+  EXPECT_EQ(schema_violations(unknown), std::vector<std::string>{});
+  feed(report, packets::sampling(kProcess, packets::usual_sampling()));
+  const std::string document = format_live_json_report(report, {"0.1.0", "/opt/bank", 3, {}, {}});
+  EXPECT_EQ(schema_violations(document), std::vector<std::string>{});
+  EXPECT_EQ(json_at(document, "/sampling/rate"), "0.03");
+  EXPECT_EQ(json_at(document, "/sampling/budget"), "null");
+  EXPECT_EQ(json_at(document, "/sampling/seed"), R"("81234")");
+  EXPECT_EQ(json_at(document, "/sampling/effective_rate"), "0.0298");
+  EXPECT_EQ(json_at(document, "/sampling/guarantee"),
+            R"({"bound_after_one_run":null,"confidence":0.95,"found_per_run":0.0298,"runs_to_exclude":100})");
+}
+
+TEST(LiveJsonTest, ReportOfAProcessThatSampledNothingSatisfiesTheSchema) {
+  LiveReport report;
+  feed(report, packets::sampling(kProcess, {}));
+  const std::string document = format_live_json_report(report, {"0.1.0", "/opt/bank", 3, {}, {}});
+  EXPECT_EQ(schema_violations(document), std::vector<std::string>{});
+  EXPECT_EQ(json_at(document, "/sampling/guarantee/runs_to_exclude"), "null");
+}
+
 }  // namespace
 }  // namespace deadheat

@@ -64,13 +64,17 @@ TEST(RawPacketReaderTest, EveryKindOfPacketIsTakenApart) {
   const auto suppressions = parsed<SuppressionsPacket>(packets::suppressions(1, "race:x\n", 9));
   EXPECT_EQ(suppressions.text, "race:x\n");
   EXPECT_EQ(suppressions.first_line, 9U);
+  const auto amounts = parsed<SamplingPacket>(packets::sampling(1, packets::usual_sampling())).sampling;
+  EXPECT_EQ(amounts.rate, 30'000U);
+  EXPECT_EQ(amounts.checked_accesses, 7U);
 }
 
 TEST(RawPacketReaderTest, EveryPrefixOfAPacketIsRefused) {
   for (const Bytes& whole :
        {packets::hello(1, "x"), packets::modules(1, {{1, 2, 3, "/a"}}), finding_with_everything().bytes(1),
         packets::notice(1, "text"), packets::summary(1, {{7, 1}}, {{"n", 1}}), packets::events(1, {Event{}}),
-        packets::sites(1, {{}}), packets::recording(1), packets::forking(1, 1), packets::suppressions(1, "x")}) {
+        packets::sites(1, {{}}), packets::recording(1), packets::forking(1, 1), packets::suppressions(1, "x"),
+        packets::sampling(1, {})}) {
     for (std::size_t size = 0; size < whole.size(); ++size) {
       EXPECT_FALSE(parse_packet(std::span(whole).first(size)).ok()) << size;
     }
@@ -111,6 +115,17 @@ TEST(RawPacketReaderTest, NumbersThatPointOutsideOfAFindingAreRefused) {
     damage(parts);
     EXPECT_EQ(problem_of(parts.bytes(1)), problem);
   }
+}
+
+TEST(RawPacketReaderTest, SharesAboveTheWholeAreRefusedOrCutOff) {
+  raw_report::Sampling amounts = packets::usual_sampling();
+  amounts.sampled_work_ns = amounts.work_ns + 1;
+  EXPECT_EQ(parsed<SamplingPacket>(packets::sampling(1, amounts)).sampling.sampled_work_ns, amounts.work_ns);
+  amounts.rate = raw_report::kWholeRate + 1;
+  EXPECT_EQ(problem_of(packets::sampling(1, amounts)), "a process samples at a rate above 100%");
+  amounts.rate = raw_report::kWholeRate;
+  amounts.budget = UINT64_MAX;
+  EXPECT_EQ(problem_of(packets::sampling(1, amounts)), "a process samples with a budget above 100%");
 }
 
 TEST(RawPacketReaderTest, CountsThatOverflowAreRefused) {

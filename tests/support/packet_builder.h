@@ -118,6 +118,27 @@ inline Bytes summary(std::uint32_t process, const std::vector<raw_report::Repeat
   return packet(raw_report::PacketKind::kSummary, process, body);
 }
 
+inline Bytes sampling(std::uint32_t process, const raw_report::Sampling& amounts) {
+  Bytes body;
+  append(body, amounts);
+  return packet(raw_report::PacketKind::kSampling, process, body);
+}
+
+// Ten seconds of work of which 2.98% were sampled, and half a second for that.
+inline raw_report::Sampling usual_sampling() {
+  raw_report::Sampling amounts;
+  amounts.rate = 30'000;
+  amounts.seed = 81'234;
+  amounts.period_us = 1000;
+  amounts.periods = 298;
+  amounts.work_ns = 10'000'000'000;
+  amounts.sampled_work_ns = 298'000'000;
+  amounts.cost_ns = 500'000'000;
+  amounts.sampled_accesses = 48'211'034;
+  amounts.checked_accesses = 7;
+  return amounts;
+}
+
 inline Bytes events(std::uint32_t process, const std::vector<Event>& all) {
   Bytes body;
   append_all(body, std::span(all));

@@ -30,6 +30,9 @@ void watch_end_of_thread();
 // called pthread_exit, after that thread has ended. It comes back as a root that
 // everything done by ended threads happened before.
 void revive_ended_thread();
+// A thread of our own, inside the runtime, is about to end after all of the program's:
+// the exit handlers may run in it.
+void become_last_thread();
 
 // In the child of a fork: signals that waited for the end of a scope were the
 // parent's, and whoever was inside sigaction() does not exist here.

@@ -74,6 +74,8 @@ void watch_end_of_thread() {
 
 bool thread_has_ended() { return has_ended; }
 
+void become_last_thread() { has_ended = true; }
+
 void revive_ended_thread() {
   if (!has_ended) return;
   has_ended = false;

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/sampling_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "cli/rate.h"
+#include "runtime/raw_report.h"
+
+namespace deadheat {
+
+namespace {
+
+constexpr double kShortestPeriod = 50;
+constexpr double kLongestPeriod = 10e6;
+
+// A small share does not become none.
+std::uint64_t parts_per_million(double share) {
+  const auto parts = static_cast<std::uint64_t>(std::llround(share * static_cast<double>(raw_report::kWholeRate)));
+  return share > 0 ? std::max<std::uint64_t>(parts, 1) : 0;
+}
+
+// Microseconds of one unit, and the text without it. Nothing for an unknown unit.
+std::optional<double> take_unit(std::string_view& text) {
+  constexpr std::pair<std::string_view, double> kUnits[] = {{"us", 1}, {"ms", 1e3}, {"s", 1e6}};
+  for (const auto& [unit, microseconds] : kUnits) {
+    if (!text.ends_with(unit)) continue;
+    text.remove_suffix(unit.size());
+    return microseconds;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_period(std::string_view text) {
+  const auto unit = take_unit(text);
+  if (!unit) return std::nullopt;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  const double period = number * *unit;
+  // Also false for what is not a number at all.
+  if (!(period >= kShortestPeriod && period <= kLongestPeriod)) return std::nullopt;
+  return static_cast<std::uint64_t>(std::llround(period));
+}
+
+void add_rate_and_budget(CLI::App& command, SamplingOptions& target) {
+  add_share_option(
+      command, "--rate", [&target](double share) { target.rate = parts_per_million(share); },
+      "Sample this share of the work, as 3% or 0.03");
+  add_share_option(
+      command, "--budget", [&target](double share) { target.budget = parts_per_million(share); },
+      "Let sampling take this share of the processor time, as 5%: the rate follows, and is never above --rate");
+}
+
+void add_sampling_options(CLI::App& command, SamplingOptions& target) {
+  add_rate_and_budget(command, target);
+  const auto check = [](const std::string& text) {
+    if (parse_period(text)) return std::string();
+    return fmt::format("'{}' is no period: write 500us, 1ms or 2s, from 50us to 10s", text);
+  };
+  command
+      .add_option_function<std::string>(
+          "--period", [&target](const std::string& text) { target.period_us = parse_period(text); },
+          "Work of one sampling period, as 500us or 2s (default 1ms)")
+      ->check(CLI::Validator(check, ""))
+      ->option_text("TIME");
+  // What options.def can hold; 0 is another seed in every run.
+  constexpr auto kLargestSeed = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  command.add_option("--seed", target.seed, "Sample the periods of an earlier run, which said its seed")
+      ->check(CLI::Range(std::uint64_t{1}, kLargestSeed))
+      ->option_text("NUMBER");
+}
+
+}  // namespace deadheat
