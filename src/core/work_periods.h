@@ -83,7 +83,8 @@ class WorkPeriods {
       case Part::kPeriod:
         return enter(Part::kAfter, end_of_cycle(now));
       case Part::kAfter:
-        return begin_cycle(now.all);
+        // Where it should have begun: who comes late begins the next period sooner.
+        return begin_cycle(next_change_);
     }
   }
   void enter(Part part, std::uint64_t until) {

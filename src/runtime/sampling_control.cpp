@@ -239,16 +239,20 @@ class Controller {
   void wait(const Measured& now) {
     __atomic_store_n(&own_time_, clock_now(CLOCK_THREAD_CPUTIME_ID), __ATOMIC_RELAXED);
     const std::uint64_t wall = clock_now(CLOCK_MONOTONIC);
-    const double passed = static_cast<double>(wall - last_wall_);
-    const double speed = passed > 0 ? static_cast<double>(now.work.all - last_work_) / passed : 1;
+    const std::uint64_t passed = wall - last_wall_;
+    const std::uint64_t worked = now.work.all - last_work_;
     last_wall_ = wall;
     last_work_ = now.work.all;
-    const std::uint64_t left = at_least_zero(periods_.next_change(), now.work.all);
-    double time = static_cast<double>(left) / (speed > 0.05 ? speed : 0.05);
-    if (time < static_cast<double>(kShortestWait)) time = static_cast<double>(kShortestWait);
-    if (time > static_cast<double>(kLongestWait)) time = static_cast<double>(kLongestWait);
+    // As if the program were as quick as it ever was, lest the change comes late; but
+    // who waits for somebody idle waits longer and longer.
+    if (worked > passed * threads_at_once_) threads_at_once_ = worked / (passed + 1) + 1;
+    idle_wait_ = worked > kShortestWait ? 0 : idle_wait_ * 2 + kShortestWait;
+    std::uint64_t time = at_least_zero(periods_.next_change(), now.work.all) / threads_at_once_;
+    if (time < idle_wait_) time = idle_wait_;
+    if (time < kShortestWait) time = kShortestWait;
+    if (time > kLongestWait) time = kLongestWait;
     Request request;
-    if (!requests_.wait(static_cast<std::uint64_t>(time), request)) return;
+    if (!requests_.wait(time, request)) return;
     if (request.what == Request::What::kRate) set_rate(static_cast<double>(request.value) / raw_report::kWholeRate);
     if (request.what == Request::What::kBudget) set_budget(request.value);
     requests_.answer(request, totals());
@@ -277,6 +281,8 @@ class Controller {
   std::uint64_t own_time_ = 0;
   std::uint64_t last_wall_ = 0;
   std::uint64_t last_work_ = 0;
+  std::uint64_t threads_at_once_ = 1;
+  std::uint64_t idle_wait_ = 0;
   bool can_give_back_ = false;
   std::uint64_t budget_ = 0;
   double most_ = 1;  // with a budget: the rate at most
