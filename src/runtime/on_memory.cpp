@@ -13,6 +13,7 @@
 #include "runtime/record.h"
 #include "runtime/sampling.h"
 #include "runtime/shadow_memory.h"
+#include "runtime/shadow_pages.h"
 #include "runtime/slim_regions.h"
 #include "runtime/start.h"
 #include "runtime/sync_table.h"
@@ -66,6 +67,7 @@ void on_allocated(ThreadState& self, Address block, std::size_t size, Address co
   if (is_off() || size == 0 || !has_shadow(block, size)) return;
   RuntimeScope scope;
   const SamplingEvent event(self);
+  if (samples && !may_have_records(block, size)) return;
   forget(self, block, size, code);
   count_allocation(size);
 }

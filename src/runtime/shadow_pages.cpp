@@ -97,6 +97,13 @@ bool may_have_records(Address address) {
   return table == nullptr || table[address >> kGranuleShift].load(std::memory_order_relaxed) != 0;
 }
 
+bool may_have_records(Address begin, std::size_t size) {
+  for (Address at = begin; at < begin + size; at = end_of_granule(at)) {
+    if (may_have_records(at)) return true;
+  }
+  return false;
+}
+
 void note_record(Address address) {
   const Table table = is_there.load(std::memory_order_relaxed);
   if (table == nullptr) return;

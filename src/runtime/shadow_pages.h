@@ -35,6 +35,7 @@ inline constexpr int kGranuleShift = 13;  // of the program's memory; its cells 
   return ((address >> kGranuleShift) + 1) << kGranuleShift;
 }
 [[nodiscard]] bool may_have_records(Address address);
+[[nodiscard]] bool may_have_records(Address begin, std::size_t size);
 // An entry is about to be put there. Any thread.
 void note_record(Address address);
 // Calls visit for the granules that may have records. It returns whether the granule

@@ -96,13 +96,16 @@ void* withdraw(Address block, Address code) {
       on_freeing(thread, block, size, code);
     }
     HeapTable::remove(block);
-    HeapTable::remember_freed({.kind = HeapKind::kFreed,
-                               .begin = block,
-                               .size = size,
-                               .allocated_stack = header.stack,
-                               .freed_stack = current_stack(thread, code),
-                               .allocated_by = header.thread,
-                               .freed_by = thread_number(thread)});
+    // A free that is not recorded is not reported either.
+    if (!is_unsampled(thread)) {
+      HeapTable::remember_freed({.kind = HeapKind::kFreed,
+                                 .begin = block,
+                                 .size = size,
+                                 .allocated_stack = header.stack,
+                                 .freed_stack = current_stack(thread, code),
+                                 .allocated_by = header.thread,
+                                 .freed_by = thread_number(thread)});
+    }
   } else {
     HeapTable::remove(block);
   }

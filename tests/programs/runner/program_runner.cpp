@@ -187,10 +187,13 @@ int main(int argc, char** argv) try {
   app.add_flag("--long", selection.with_long, "Also the programs that take long");
   app.add_flag("--tsan", with_tsan, "Use the compilers' own runtime instead, for comparison");
   app.add_flag("--record", settings.records, "Also record each run, and compare it with the reference detector");
+  app.add_option("--rate", settings.rate,
+                 "Sample, as in 30%; below 100% what is found must be expected, not all of it found");
   app.add_flag("--list", only_list, "Print the names and end");
   CLI11_PARSE(app, argc, argv);
   settings.runtime = with_tsan ? Runtime::kTsan : Runtime::kDeadheat;
   if (with_tsan && settings.records) throw std::runtime_error("--tsan cannot record");
+  if (!settings.rate.empty() && (with_tsan || settings.records)) throw std::runtime_error("--rate goes alone");
 
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<TestProgram> programs = find_programs(settings.programs);

@@ -183,6 +183,9 @@ Command Toolchain::run_command_of(const Build& build, const BuiltProgram& built,
       command.words.push_back("--record=" + (scratch / "trace").string());
       command.limit *= 6;
     }
+    // Periods as short as the programs are.
+    if (!settings_.rate.empty())
+      command.words.insert(command.words.end(), {"--rate=" + settings_.rate, "--period=100us"});
     command.words.emplace_back("--");
   }
   command.words.push_back(built.executable.string());
@@ -231,9 +234,24 @@ std::vector<std::string> Toolchain::judge_recording(const Build& build, const st
                        program.suppressions.empty() ? Suppressed::kNothing : Suppressed::kSomething);
 }
 
+namespace {
+
+// What is known of a program of which only a part is sampled: which races there are at
+// most.
+TestProgram when_sampled(TestProgram program) {
+  for (auto& [label, race] : program.races) race.may_be_missing = true;
+  program.findings.reset();
+  program.occurrences.reset();
+  if (!program.races.empty()) program.exit_status.reset();
+  return program;
+}
+
+}  // namespace
+
 std::vector<std::string> Toolchain::judge(const Build& build, const CommandResult& result,
                                           const std::filesystem::path& scratch) const {
-  const TestProgram& program = *build.program;
+  const bool is_whole = settings_.rate.empty() || settings_.rate == "100%";
+  const TestProgram program = is_whole ? *build.program : when_sampled(*build.program);
   if (result.timed_out) return {"did not end in time"};
   std::vector<std::string> wrong;
   try {

@@ -45,6 +45,7 @@ class Toolchain {
     std::filesystem::path cache;
     std::string pass;      // clang: --pass= of the wrapper; empty: its default
     bool records = false;  // also a trace of each run
+    std::string rate;      // of sampling; empty: none. Below 100% races may be missing
   };
 
   explicit Toolchain(Settings settings);
