@@ -30,6 +30,7 @@
 #include "core/detector.h"
 #include "core/happens_before.h"
 #include "core/ignore_state.h"
+#include "core/pacer_clock.h"
 #include "core/race_collector.h"
 #include "core/situation.h"
 
@@ -48,6 +49,18 @@ struct CellDetectorOptions {
   double refuse_chance = 0.1;    // of combining two origins
   double refresh_chance = 0.15;  // per event: known_to_all is worked out again
 };
+
+inline CellDetectorOptions random_cell_options(std::uint64_t seed) {
+  CellDetectorOptions options;
+  options.seed = seed;
+  options.release_sequences = seed % 2 == 0 ? ReleaseSequences::kCpp11 : ReleaseSequences::kCpp20;
+  options.origins = seed % 5 == 4 ? OriginNumbers::kFew : OriginNumbers::kOnePerAccess;
+  constexpr double kChances[] = {0, 0.7, 1};
+  options.quick_chance = kChances[seed / 2 % 3];
+  options.refuse_chance = seed / 3 % 4 == 0 ? 1 : 0.1;
+  options.refresh_chance = kChances[seed / 5 % 3] * 0.3;
+  return options;
+}
 
 // The accesses behind the numbers, and combinations of them.
 class OriginTable {
@@ -79,12 +92,15 @@ class OriginTable {
   std::vector<Node> nodes_;
 };
 
-// Slots as HappensBefore gives them, never recycled: the base of each is 0.
-class PlainSlots {
+// Slots as BasicHappensBefore gives them, never recycled: the base of each is 0.
+template <class Clocks>
+class BasicPlainSlots {
  public:
-  explicit PlainSlots(ReleaseSequences release_sequences) : order_(release_sequences) {}
+  using Thread = typename Clocks::Thread;
 
-  HappensBefore& order() { return order_; }
+  explicit BasicPlainSlots(ReleaseSequences release_sequences) : order_(release_sequences) {}
+
+  BasicHappensBefore<Clocks>& order() { return order_; }
   [[nodiscard]] static ShortEpoch short_epoch(Epoch epoch) {
     return ShortEpoch(ThreadSlot{raw(epoch.slot()) + 1}, static_cast<std::uint32_t>(epoch.clock()));
   }
@@ -94,12 +110,12 @@ class PlainSlots {
   [[nodiscard]] ThreadId owner(ShortEpoch epoch) const {
     return order_.owner(Epoch(in_clocks(epoch.slot()), epoch.clock()));
   }
-  void refresh_known_to_all(const std::vector<const ThreadClock*>& living) {
+  void refresh_known_to_all(const std::vector<const Thread*>& living) {
     if (living.empty()) return;
     known_.resize(order_.slots() + 1);
     for (std::uint32_t slot = 1; slot < known_.size(); ++slot) {
       Clock least = Epoch::kMaxClock;
-      for (const ThreadClock* thread : living) least = std::min(least, thread->clock_of(in_clocks(ThreadSlot{slot})));
+      for (const Thread* thread : living) least = std::min(least, thread->clock_of(in_clocks(ThreadSlot{slot})));
       known_[slot] = std::max(known_[slot], least);
     }
   }
@@ -107,9 +123,12 @@ class PlainSlots {
   void recycle(ForEachEntry&&) {}
 
  private:
-  HappensBefore order_;
+  BasicHappensBefore<Clocks> order_;
   std::vector<Clock> known_;
 };
+using PlainSlots = BasicPlainSlots<CopiedClocks<>>;
+// Threads that sample at times, as sampling events say.
+using SampledSlots = BasicPlainSlots<PacerClocks<>>;
 
 template <class Slots>
 class CellDetector final : public Detector {
@@ -145,8 +164,11 @@ class CellDetector final : public Detector {
   [[nodiscard]] const std::string& contradiction() const { return contradiction_; }
 
  private:
+  using Thread = typename Slots::Thread;
+  static constexpr bool kSamples = requires(Thread thread) { thread.enter_sampling(); };
+
   struct ThreadState {
-    ThreadClock* clock = nullptr;
+    Thread* clock = nullptr;
     Trail trail;
     IgnoreState ignore;
     bool has_exited = false;
@@ -159,7 +181,7 @@ class CellDetector final : public Detector {
   // What the thread, and what all threads know; see runtime/thread_registry.h.
   class View {
    public:
-    View(CellDetector& detector, const ThreadClock& clock) : detector_(detector), clock_(clock) {}
+    View(CellDetector& detector, const Thread& clock) : detector_(detector), clock_(clock) {}
     [[nodiscard]] bool happened_before(CellEntry entry) const {
       return detector_.slots_.full_clock(entry.epoch()) <= clock_.clock_of(detector_.slots_.in_clocks(entry.slot()));
     }
@@ -176,7 +198,7 @@ class CellDetector final : public Detector {
 
    private:
     CellDetector& detector_;
-    const ThreadClock& clock_;
+    const Thread& clock_;
   };
 
   // One access to one word on its way through the steps.
@@ -197,8 +219,8 @@ class CellDetector final : public Detector {
     }
   }
 
-  std::vector<const ThreadClock*> living() {
-    std::vector<const ThreadClock*> result;
+  std::vector<const Thread*> living() {
+    std::vector<const Thread*> result;
     if (event_index_ < last_root_) return result;
     for (const auto& [id, thread] : threads_) {
       if (!thread.has_exited) result.push_back(thread.clock);
@@ -247,9 +269,25 @@ class CellDetector final : public Detector {
         return self.ignore.begin(event.ignored());
       case EventKind::kIgnoreEnd:
         return self.ignore.end(event.ignored());
+      case EventKind::kSamplingBegin:
+      case EventKind::kSamplingEnd:
+        return change_period(self, event.kind == EventKind::kSamplingBegin);
       default:
         return synchronise(self, event);
     }
+  }
+
+  static void change_period(ThreadState& self, bool begins) {
+    if constexpr (kSamples) {
+      begins ? self.clock->enter_sampling() : self.clock->leave_sampling();
+    } else {
+      static_cast<void>(self);
+      static_cast<void>(begins);
+    }
+  }
+  [[nodiscard]] static bool is_unsampled(const ThreadState& self) {
+    if constexpr (kSamples) return !self.clock->is_sampling();
+    return false;
   }
 
   void atomic(ThreadState& self, const Event& event) {
@@ -296,8 +334,10 @@ class CellDetector final : public Detector {
         const auto mask = static_cast<ByteMask>(entry.mask() & rest);
         return mask == 0 ? CellEntry{} : CellEntry(entry.epoch(), mask, entry.kind(), entry.origin());
       };
+      const CellEntry first = found->second.entries[0];
       for (CellEntry& entry : found->second.entries) entry = without(entry);
       for (CellEntry& entry : found->second.chain) entry = without(entry);
+      if (kSamples && has_further_entries(found->second)) found->second.entries[0] = first.without_bytes(0xff & ~rest);
     }
   }
 
@@ -329,9 +369,50 @@ class CellDetector final : public Detector {
     return known;
   }
 
+  // As in runtime/unsampled.cpp: the first entry keeps its place as long as there are
+  // others.
+  void access_unsampled(const Visit& visit, Cell& cell, const View& view) {
+    if (cell.entries[0].is_empty()) return;
+    const auto change = [&](CellEntry& entry) {
+      if (!entry.has_bytes()) return;
+      report_if_race(visit, entry, view);
+      entry = left_by_unsampled(entry, visit.access, view);
+    };
+    const auto change_further = [&](CellEntry& entry) {
+      change(entry);
+      if (!entry.has_bytes()) entry = CellEntry{};
+    };
+    change_further(cell.entries[1]);
+    for (CellEntry& entry : cell.chain) change_further(entry);
+    change(cell.entries[0]);
+    if (!cell.entries[0].has_bytes() && !has_further_entries(cell)) cell.entries[0] = CellEntry{};
+  }
+
+  [[nodiscard]] static bool has_further_entries(const Cell& cell) {
+    bool has_any = cell.entries[1].has_bytes();
+    for (const CellEntry entry : cell.chain) has_any |= entry.has_bytes();
+    return has_any;
+  }
+
+  // What the inline checks of threads that do not sample rely on.
+  void check_visible(const Cell& cell) {
+    if (!kSamples || !cell.entries[0].is_empty()) return;
+    if (has_further_entries(cell)) contradiction_ = "a cell is empty at first sight and has entries";
+  }
+
   template <AccessKind kKind>
   void access_word(const Visit& visit, Cell& cell) {
     const View view(*this, *visit.self.clock);
+    if (is_unsampled(visit.self)) {
+      access_unsampled(visit, cell, view);
+    } else {
+      access_sampled<kKind>(visit, cell, view);
+    }
+    check_visible(cell);
+  }
+
+  template <AccessKind kKind>
+  void access_sampled(const Visit& visit, Cell& cell, const View& view) {
     const std::uint64_t mask_bits = std::uint64_t{visit.access.mask} << CellEntry::kMaskShift;
     const std::uint64_t wanted = (std::uint64_t{visit.access.epoch.bits()} << CellEntry::kEpochShift) | mask_bits;
     const bool is_hit = ((cell.entries[0].bits() ^ wanted) & CellEntry::care_bits(kKind, mask_bits)) == 0;

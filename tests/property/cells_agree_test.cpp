@@ -17,18 +17,6 @@
 namespace deadheat {
 namespace {
 
-CellDetectorOptions options_for(std::uint64_t seed) {
-  CellDetectorOptions options;
-  options.seed = seed;
-  options.release_sequences = seed % 2 == 0 ? ReleaseSequences::kCpp11 : ReleaseSequences::kCpp20;
-  options.origins = seed % 5 == 4 ? OriginNumbers::kFew : OriginNumbers::kOnePerAccess;
-  constexpr double kChances[] = {0, 0.7, 1};
-  options.quick_chance = kChances[seed / 2 % 3];
-  options.refuse_chance = seed / 3 % 4 == 0 ? 1 : 0.1;
-  options.refresh_chance = kChances[seed / 5 % 3] * 0.3;
-  return options;
-}
-
 // Empty if the cells agree with the reference on the trace.
 std::string judge(const Detector& cells, const std::string& contradiction, const std::vector<Event>& trace,
                   const CellDetectorOptions& options) {
@@ -42,7 +30,7 @@ std::string judge(const Detector& cells, const std::string& contradiction, const
 
 std::string judge_cells(std::span<const Event> events, std::uint64_t seed) {
   const std::vector<Event> trace = with_own_sites(events);
-  const CellDetectorOptions options = options_for(seed);
+  const CellDetectorOptions options = random_cell_options(seed);
   CellDetector<PlainSlots> cells(options, options.release_sequences);
   cells.process(trace);
   return judge(cells, cells.contradiction(), trace, options);
@@ -72,7 +60,7 @@ TEST_P(CellsAgree, WithTheReferenceOnCrowdedWords) {
     options.sizes = AccessSizes::kMixed;
     const std::vector<Event> trace = generate_trace(options);
     expect_agreement(trace, seed, judge_cells);
-    CellDetector<PlainSlots> cells(options_for(seed), ReleaseSequences::kCpp11);
+    CellDetector<PlainSlots> cells(random_cell_options(seed), ReleaseSequences::kCpp11);
     cells.process(trace);
     for (const Counter& counter : cells.counters()) {
       if (counter.name == "extended") extended += counter.value;
@@ -96,7 +84,7 @@ constexpr SlotLimits kTiny = {8, 7, 4};
 
 std::string judge_recycling(std::span<const Event> events, std::uint64_t seed) {
   const std::vector<Event> trace = with_own_sites(events);
-  const CellDetectorOptions options = options_for(seed);
+  const CellDetectorOptions options = random_cell_options(seed);
   CellDetector<RecycledSlots> cells(options, kTiny);
   cells.process(trace);
   if (cells.slots().lost() != 0) return {};
@@ -112,7 +100,7 @@ TEST_P(CellsAgree, WithTheReferenceWhileSlotsAreRecycled) {
   for_each_seed(GetParam(), number_of_traces() / 8, [&](std::uint64_t seed) {
     const std::vector<Event> trace = generate_trace(slot_trace(seed));
     expect_agreement(trace, seed, judge_recycling);
-    CellDetector<RecycledSlots> cells(options_for(seed), kTiny);
+    CellDetector<RecycledSlots> cells(random_cell_options(seed), kTiny);
     cells.process(trace);
     const bool is_exact = cells.slots().lost() == 0;
     exact += is_exact ? 1 : 0;

@@ -34,6 +34,7 @@ struct SlotLimits {
 
 class RecycledSlots {
  public:
+  using Thread = ThreadClock;
   explicit RecycledSlots(const SlotLimits& limits)
       : limits_(limits), base_(limits.slots), known_(limits.slots), tenures_(limits.slots) {}
 

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/work_periods.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "base/random.h"
+
+namespace deadheat {
+namespace {
+
+using Work = WorkPeriods::Work;
+
+// A process that is looked at every so often, whose threads notice a change late.
+struct Process {
+  WorkPeriods periods;
+  Random random;
+  std::uint64_t step;  // at most, between two looks
+  std::uint64_t late;  // at most, of a thread
+  Work work = {};
+  bool is_sampling = false;
+
+  void run(std::uint64_t until) {
+    while (work.all < until) {
+      const std::uint64_t done = 1 + random.below(step);
+      const std::uint64_t before = is_sampling == periods.is_open() ? 0 : std::min(done, random.below(late + 1));
+      work.sampled += is_sampling ? before : 0;
+      is_sampling = periods.is_open();
+      work.sampled += is_sampling ? done - before : 0;
+      work.all += done;
+      periods.advance(work);
+    }
+  }
+  [[nodiscard]] double rate() const { return static_cast<double>(work.sampled) / static_cast<double>(work.all); }
+};
+
+Process process(double rate, std::uint64_t period, std::uint64_t seed, std::uint64_t step = 1, std::uint64_t late = 0) {
+  return {WorkPeriods(rate, period, seed), Random(seed + 1), step, late};
+}
+
+TEST(WorkPeriods, NothingAtZeroAndEverythingAtOne) {
+  Process none = process(0, 100, 1);
+  none.run(100'000);
+  EXPECT_EQ(none.work.sampled, 0U);
+  EXPECT_EQ(none.periods.count(), 0U);
+  Process all = process(1, 100, 1);
+  all.is_sampling = all.periods.is_open();
+  all.run(100'000);
+  EXPECT_EQ(all.work.sampled, all.work.all);
+  EXPECT_EQ(all.periods.next_change(), WorkPeriods::kNever);
+}
+
+TEST(WorkPeriods, TheShareIsTheRateHoweverLateThreadsNotice) {
+  for (const double rate : {0.01, 0.03, 0.1, 0.25, 0.5}) {
+    for (const std::uint64_t late : {0, 50, 400}) {
+      for (const std::uint64_t step : {1, 30, 300}) {
+        SCOPED_TRACE(testing::Message() << "rate " << rate << ", late " << late << ", step " << step);
+        Process one = process(rate, 100, 7, step, late);
+        one.run(5'000'000);
+        EXPECT_NEAR(one.rate(), rate, rate * 0.02);
+      }
+    }
+  }
+}
+
+TEST(WorkPeriods, AfterALongPauseTheShareIsMadeUpFor) {
+  Process one = process(0.1, 100, 3, 10);
+  one.run(100'000);
+  one.work.all += 50'000;  // nobody looked
+  one.periods.advance(one.work);
+  one.run(2'000'000);
+  EXPECT_NEAR(one.rate(), 0.1, 0.002);
+}
+
+TEST(WorkPeriods, EveryPlaceIsEquallyLikely) {
+  constexpr std::uint64_t kPlaces = 400;  // two cycles of 200
+  constexpr int kSeeds = 20'000;
+  std::vector<int> sampled(kPlaces);
+  for (int seed = 1; seed <= kSeeds; ++seed) {
+    WorkPeriods periods(0.1, 20, static_cast<std::uint64_t>(seed));
+    Work work;
+    for (std::uint64_t place = 0; place < kPlaces; ++place) {
+      sampled[place] += periods.is_open() ? 1 : 0;
+      work.sampled += periods.is_open() ? 1 : 0;
+      ++work.all;
+      periods.advance(work);
+    }
+  }
+  // Three standard deviations are 0.0064; of 400 places one or the other is beyond.
+  for (std::uint64_t place = 0; place < kPlaces; ++place) {
+    EXPECT_NEAR(static_cast<double>(sampled[place]) / kSeeds, 0.1, 0.01) << "at " << place;
+  }
+}
+
+TEST(WorkPeriods, ANewRateHoldsFromThenOn) {
+  Process one = process(0.5, 100, 5, 10);
+  one.run(200'000);
+  const Work before = one.work;
+  one.periods.set_rate(0.02, one.work);
+  one.run(2'200'000);
+  const double since =
+      static_cast<double>(one.work.sampled - before.sampled) / static_cast<double>(one.work.all - before.all);
+  EXPECT_NEAR(since, 0.02, 0.001);
+  EXPECT_EQ(one.periods.rate(), 0.02);
+}
+
+TEST(WorkPeriods, SeedsDecide) {
+  Process one = process(0.03, 100, 11, 1);
+  Process same = process(0.03, 100, 11, 1);
+  Process other = process(0.03, 100, 12, 1);
+  for (int step = 1; step < 50; ++step) {
+    const auto until = static_cast<std::uint64_t>(step) * 1000;
+    for (Process* each : {&one, &same, &other}) each->run(until);
+    EXPECT_EQ(one.work.sampled, same.work.sampled);
+  }
+  EXPECT_NE(one.periods.next_change(), other.periods.next_change());
+}
+
+}  // namespace
+}  // namespace deadheat
