@@ -161,6 +161,7 @@ class PacerThreadClock {
   }
 
   void release(Sync& to) {
+    if (!is_sampling_ && is_known_to(to)) return count(&ClockCounters::InPeriod::shallow_copies);
     if (knows(to)) {
       copy_to(to);
     } else {
@@ -169,6 +170,10 @@ class PacerThreadClock {
     advance();
   }
   void copy_to(Sync& to) const {
+    // The very value is there.
+    if (!to.source().is_null() && to.source() == version_epoch()) {
+      return count(&ClockCounters::InPeriod::shallow_copies);
+    }
     if (is_sampling_) {
       to.copy(seen_.value(), version_epoch());
       count(&ClockCounters::InPeriod::deep_copies);
@@ -259,10 +264,32 @@ class PacerThreadClock {
     return true;
   }
 
+  // Whether the object holds all of this clock. Threads that take turns at a lock come
+  // to know the same, and then have nothing to leave there: the answers of last time
+  // are remembered.
+  [[nodiscard]] bool is_known_to(const Sync& object) {
+    const VersionEpoch source = object.source();
+    if (source.is_null() || version_ == 0) return false;
+    if (source == version_epoch()) return true;
+    Answer& answer = answers_[raw(source.slot) % kAnswers];
+    if (answer.asked != source || answer.version != version_) {
+      answer = {source, version_, seen_.value().is_before(object.clock())};
+    }
+    return answer.is_known;
+  }
+
   void count(std::uint64_t ClockCounters::InPeriod::* counter) const {
     ClockCounters::InPeriod& period = is_sampling_ ? common_->counters.sampling : common_->counters.outside;
     ++(period.*counter);
   }
+
+  // Is the clock that has this version contained in what the other version names?
+  struct Answer {
+    VersionEpoch asked;
+    Version version = 0;
+    bool is_known = false;
+  };
+  static constexpr std::uint32_t kAnswers = 4;
 
   Common* common_;
   BasicSharedClock<Source> seen_;
@@ -274,6 +301,7 @@ class PacerThreadClock {
   bool is_finished_ = false;
   Sync release_fence_;
   Sync pending_acquire_;
+  Answer answers_[kAnswers];
 };
 
 template <class Source = HeapSource>

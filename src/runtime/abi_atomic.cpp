@@ -21,6 +21,7 @@
 #include "runtime/start.h"
 #include "runtime/sync_table.h"
 #include "runtime/thread_registry.h"
+#include "runtime/unsampled.h"
 
 namespace deadheat::runtime {
 namespace {
@@ -130,14 +131,26 @@ LoadSeen load_now(Address address, MemoryOrder order, Address code) {
   return {address, code, current.epoch_bits, sync_table().changes(address), size_and_order};
 }
 
+// Neither to be recorded nor to be checked. Before that: what it hands on.
+bool passes_unseen(Address address) { return is_left_alone() && has_no_record(address, 1); }
+
+// A relaxed operation of a thread that does not sample, on a variable that no clock was
+// ever published through. If somebody publishes the first one meanwhile, it may
+// stay with a value that it does not belong to: an order too many, in that moment.
+bool hands_on_nothing(Address address, MemoryOrder order) {
+  return order == MemoryOrder::kRelaxed && passes_unseen(address) && sync_table().is_surely_absent(address) &&
+         current.state->clock.release_fence().empty();
+}
+
 template <class T>
 T atomic_load(const volatile T* at, int order_number, Address code) {
   if (!is_observed()) return machine_load(at);
   const auto address = reinterpret_cast<Address>(at);
   const MemoryOrder order = order_of(order_number);
-  if (current.epoch_bits != 0 && !samples) {  // who spins comes here again and again
+  if (current.epoch_bits != 0 && (!samples || passes_unseen(address))) {  // who spins comes here again and again
     const T value = machine_load(at);
     if (current.state->last_load == load_now<T>(address, order, code)) return value;
+    if (samples && sync_table().is_surely_absent(address)) return value;
   }
   RuntimeScope scope;
   ThreadState& self = runtime::self();
@@ -160,6 +173,7 @@ T atomic_load(const volatile T* at, int order_number, Address code) {
 template <class T>
 void atomic_store(volatile T* at, T value, int order_number, Address code) {
   if (!is_observed()) return machine_store(at, value);
+  if (hands_on_nothing(reinterpret_cast<Address>(at), order_of(order_number))) return machine_store(at, value);
   RuntimeScope scope;
   ThreadState& self = runtime::self();
   const SamplingEvent event(self);
@@ -180,6 +194,7 @@ void atomic_store(volatile T* at, T value, int order_number, Address code) {
 template <class T, class Change>
 T atomic_update(volatile T* at, int order_number, Address code, Change&& change) {
   if (!is_observed()) return machine_update(at, change);
+  if (hands_on_nothing(reinterpret_cast<Address>(at), order_of(order_number))) return machine_update(at, change);
   RuntimeScope scope;
   ThreadState& self = runtime::self();
   const SamplingEvent event(self);

@@ -209,6 +209,7 @@ void note_sampled(ThreadState& self, const Footprint& footprint) {
 
 [[gnu::always_inline]] inline void check_range_of(AccessKind kind, const Footprint& footprint, Address code) {
   if (footprint.count == 0 || is_settled_range(code, footprint)) return;
+  if (is_left_alone() && has_no_record(footprint.begin, footprint.end() - footprint.begin)) return;
   check_footprint(kind, footprint, code);
 }
 

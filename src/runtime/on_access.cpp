@@ -518,7 +518,7 @@ AtomicCheck begin_in_word(ThreadState& self, Address address, ByteMask mask, std
 }  // namespace
 
 AtomicCheck begin_atomic_check(ThreadState& self, AccessKind kind, Address address, std::size_t size, Address code) {
-  if (is_unsampled(self)) return may_have_records(address) ? AtomicCheck::kAll : AtomicCheck::kNothing;
+  if (is_unsampled(self)) return has_no_record(address, size) ? AtomicCheck::kNothing : AtomicCheck::kAll;
   if (is_settled_range(kind, address, size) || self.ignore.ignores(kind)) return AtomicCheck::kNothing;
   if ((address & 7) + size > 8 || is_in_region(address, size)) return AtomicCheck::kAll;
   const ByteMask mask = bytes_in_word(address & ~Address{7}, address, address + size);
@@ -559,6 +559,7 @@ void check_atomic(ThreadState& self, AccessKind kind, Address address, std::size
 void on_range(ThreadState& self, AccessKind kind, Address begin, std::size_t size, Address code) {
   if (size == 0 || self.ignore.ignores(kind) || detection_is_off.load(std::memory_order_relaxed)) return;
   if (!has_shadow(begin, size)) return;
+  if (is_left_alone() && has_no_record(begin, size)) return;
   if (!samples && kind != AccessKind::kFree && is_settled_range(kind, begin, size)) return;
   RuntimeScope scope;
   const SamplingEvent event(self);

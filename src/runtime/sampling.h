@@ -15,9 +15,10 @@
 #include <atomic>
 #include <cstdint>
 
-namespace deadheat::runtime {
+#include "core/cell_entry.h"
+#include "runtime/thread_state.h"
 
-struct ThreadState;
+namespace deadheat::runtime {
 
 // Constant once the runtime has started.
 [[gnu::visibility("hidden")]] extern bool samples;
@@ -43,6 +44,16 @@ struct ThreadSampling {
 template <class T>
 [[nodiscard]] T peek(const T& value) {
   return __atomic_load_n(&value, __ATOMIC_RELAXED);
+}
+
+// What a thread that does not sample has in ThreadLocal in the place of its epoch; see
+// unsampled.h.
+inline constexpr std::uint64_t kNoRecord = CellEntry::kMaskBits;
+inline constexpr std::uint64_t kNoSecondRecord = std::uint64_t{1} << CellEntry::kEpochShift;
+
+// A thread that does not sample and has not been nudged.
+[[nodiscard, gnu::always_inline]] inline bool is_left_alone() {
+  return current.epoch_bits == kNoRecord && current.cell_mask != 0 && current.inside == 0;
 }
 
 void begin_sampling_event(ThreadState& self);

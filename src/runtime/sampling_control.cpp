@@ -124,6 +124,7 @@ class Controller {
       periods_.advance(now.work);
       if (periods_.is_open() != period_is_open.load(std::memory_order_relaxed)) change_period();
       nudge_threads();
+      forget_what_all_know();
       note_totals(now);
       wait(now);
     }
@@ -185,6 +186,13 @@ class Controller {
     }
   }
 
+  // Records that can race no more go at the next access: until then every access to
+  // their memory is looked at.
+  static void forget_what_all_know() {
+    SpinHolder hold(registry().lock);
+    if (registry().live_count() <= kFewThreads) refresh_known_to_all();
+  }
+
   // All periods are closed.
   void give_memory_back() {
     if (!can_give_back_) return;
@@ -193,7 +201,6 @@ class Controller {
     for (const ThreadState* thread = registry().first(); thread != nullptr; thread = thread->next) {
       if (peek(thread->sampling.is_in_period) != 0 && peek(thread->sampling.depth) != 0) return;
     }
-    if (registry().live_count() <= kFewThreads) refresh_known_to_all();
     sweep_granules([](Address granule) {
       ShadowCell* const first = cell_of(granule);
       bool is_empty = true;

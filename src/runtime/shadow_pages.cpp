@@ -14,6 +14,9 @@
 #include "runtime/system.h"
 
 namespace deadheat::runtime {
+
+std::atomic<std::atomic<std::uint8_t>*> granules{nullptr};
+
 namespace {
 
 constexpr Address kGranule = Address{1} << kGranuleShift;
@@ -22,7 +25,6 @@ constexpr std::size_t kTableSize = kAddressEnd >> kGranuleShift;
 // By granule: 1 when its pages are there. Threads that find a 0 at the same time
 // both ask for the pages, which does no harm. nullptr: not to be had.
 using Table = std::atomic<std::uint8_t>*;
-std::atomic<Table> is_there{nullptr};
 constexpr std::size_t kTablePage = 4096;
 
 // Those of the table that a process which samples has set.
@@ -34,20 +36,20 @@ constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers 
 void populate(Address begin, Address end) {
   if (raw_madvise(cell_of(begin), (end - begin) * 2, kPopulateWrite) == 0) return;
   // An older system, or no memory left: pages come one by one, as they are needed.
-  is_there.store(nullptr, std::memory_order_relaxed);
+  granules.store(nullptr, std::memory_order_relaxed);
 }
 
 }  // namespace
 
 bool map_shadow_pages() {
   auto* const table = static_cast<Table>(PageSource::reserve(kTableSize));
-  is_there.store(table, std::memory_order_relaxed);
+  granules.store(table, std::memory_order_relaxed);
   return table != nullptr;
 }
 
 void prepare_cells(Address begin, std::size_t size) {
   if (samples) return;
-  const Table table = is_there.load(std::memory_order_relaxed);
+  const Table table = granules.load(std::memory_order_relaxed);
   if (table == nullptr) return;
   const Address end = begin + size;
   for (Address at = begin & ~(kGranule - 1); at < end;) {
@@ -65,14 +67,14 @@ void prepare_cells(Address begin, std::size_t size) {
 }
 
 void renew_cells(Address begin, std::size_t size) {
-  if (is_there.load(std::memory_order_relaxed) == nullptr) return;
+  if (granules.load(std::memory_order_relaxed) == nullptr) return;
   raw_madvise(cell_of(begin), size * 2, MADV_DONTNEED);
   cells_are_given_back(begin, size);
   prepare_cells(begin, size);
 }
 
 void cells_are_given_back(Address begin, std::size_t size) {
-  const Table table = is_there.load(std::memory_order_relaxed);
+  const Table table = granules.load(std::memory_order_relaxed);
   if (table == nullptr || size < kGranule) return;
   const Address last = (begin + size) >> kGranuleShift;
   for (Address granule = (begin + kGranule - 1) >> kGranuleShift; granule < last;) {
@@ -88,13 +90,8 @@ void cells_are_given_back(Address begin, std::size_t size) {
 }
 
 void all_cells_are_given_back() {
-  const Table table = is_there.load(std::memory_order_relaxed);
+  const Table table = granules.load(std::memory_order_relaxed);
   if (table != nullptr) raw_madvise(table, kTableSize, MADV_DONTNEED);
-}
-
-bool may_have_records(Address address) {
-  const Table table = is_there.load(std::memory_order_relaxed);
-  return table == nullptr || table[address >> kGranuleShift].load(std::memory_order_relaxed) != 0;
 }
 
 bool may_have_records(Address begin, std::size_t size) {
@@ -105,7 +102,7 @@ bool may_have_records(Address begin, std::size_t size) {
 }
 
 void note_record(Address address) {
-  const Table table = is_there.load(std::memory_order_relaxed);
+  const Table table = granules.load(std::memory_order_relaxed);
   if (table == nullptr) return;
   std::atomic<std::uint8_t>& flag = table[address >> kGranuleShift];
   if (flag.load(std::memory_order_relaxed) != 0) [[likely]]
@@ -115,7 +112,7 @@ void note_record(Address address) {
 }
 
 void sweep_granules(bool (*is_empty)(Address granule)) {
-  const Table table = is_there.load(std::memory_order_relaxed);
+  const Table table = granules.load(std::memory_order_relaxed);
   if (table == nullptr) return;
   SpinHolder hold(noting);
   std::uint32_t kept = 0;

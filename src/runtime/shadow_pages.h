@@ -10,6 +10,7 @@
 // All of this is about speed; the cells are zero before and after.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -34,7 +35,11 @@ inline constexpr int kGranuleShift = 13;  // of the program's memory; its cells 
 [[nodiscard]] constexpr Address end_of_granule(Address address) {
   return ((address >> kGranuleShift) + 1) << kGranuleShift;
 }
-[[nodiscard]] bool may_have_records(Address address);
+[[gnu::visibility("hidden")]] extern std::atomic<std::atomic<std::uint8_t>*> granules;
+[[nodiscard]] inline bool may_have_records(Address address) {
+  const std::atomic<std::uint8_t>* const table = granules.load(std::memory_order_relaxed);
+  return table == nullptr || table[address >> kGranuleShift].load(std::memory_order_relaxed) != 0;
+}
 [[nodiscard]] bool may_have_records(Address begin, std::size_t size);
 // An entry is about to be put there. Any thread.
 void note_record(Address address);

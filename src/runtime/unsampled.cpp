@@ -93,6 +93,21 @@ void check_word(ThreadState& self, ShadowCell& cell, CellAccess access, Address 
   caught.report(self, access, word);
 }
 
+// The common case: the cell's only entry is ordered before the access. False when it is
+// another case.
+[[gnu::always_inline]] inline bool settle_alone(ShadowCell& cell, const CellAccess& access, const ThreadView& view) {
+  const std::uint64_t bits = cell.entries[0].load(std::memory_order_acquire);
+  if (cell.entries[1].load(std::memory_order_acquire) != 0) return false;
+  const CellEntry entry = CellEntry::from_bits(bits);
+  if (!view.happened_before(entry)) return false;
+  const CellEntry left = left_by_unsampled(entry, access, view);
+  if (left == entry) return cell.entries[0].load(std::memory_order_acquire) == bits;
+  if (!replace_entry(cell.entries[0], bits, left.has_bytes() ? left.bits() : 0)) return false;
+  if (cell.entries[1].load(std::memory_order_seq_cst) != 0) [[unlikely]]
+    keep_visible(cell);
+  return true;
+}
+
 }  // namespace
 
 void keep_visible(ShadowCell& cell) {
@@ -102,20 +117,33 @@ void keep_visible(ShadowCell& cell) {
   }
 }
 
+bool has_no_record(Address begin, std::size_t size) {
+  const Address end = begin + size;
+  for (Address first = begin & ~Address{7}; first < end; first = end_of_granule(first)) {
+    if (!may_have_records(first)) continue;
+    const Address last = end < end_of_granule(first) ? end : end_of_granule(first);
+    const ShadowCell* cell = cell_of(first);
+    for (Address word = first; word < last; word += 8, ++cell) {
+      if (cell->entries[0].load(std::memory_order_relaxed) != 0) return false;
+    }
+  }
+  return true;
+}
+
 void check_unsampled(ThreadState& self, AccessKind kind, Address begin, Address end, std::uint64_t code_and_shape) {
   CellAccess access{short_epoch(self.clock.epoch()), 0, kind, OriginId::kUnknown};
-  for (Address word = begin & ~Address{7}; word < end;) {
-    if (!may_have_records(word)) {
-      word = end_of_granule(word);
-      continue;
-    }
-    ShadowCell& cell = *cell_of(word);
-    if (cell.entries[0].load(std::memory_order_acquire) != 0) {
+  const ThreadView view(self);
+  for (Address first = begin & ~Address{7}; first < end; first = end_of_granule(first)) {
+    if (!may_have_records(first)) continue;
+    const Address last = end < end_of_granule(first) ? end : end_of_granule(first);
+    ShadowCell* cell = cell_of(first);
+    for (Address word = first; word < last; word += 8, ++cell) {
+      if (cell->entries[0].load(std::memory_order_acquire) == 0) [[likely]]
+        continue;
       access.mask = bytes_in_word(word, begin, end);
       ++self.sampling.checked_accesses;
-      check_word(self, cell, access, word, code_and_shape);
+      if (!settle_alone(*cell, access, view)) check_word(self, *cell, access, word, code_and_shape);
     }
-    word += 8;
   }
 }
 

@@ -24,14 +24,15 @@
 
 namespace deadheat::runtime {
 
-// What is in ThreadLocal in the place of the epoch, for the first entry of a cell and
-// for the second, which no entry is equal to: slot 0 is nobody's.
-inline constexpr std::uint64_t kNoRecord = CellEntry::kMaskBits;
-inline constexpr std::uint64_t kNoSecondRecord = std::uint64_t{1} << CellEntry::kEpochShift;
+// kNoRecord and kNoSecondRecord (sampling.h) are what the first entry of a cell and the
+// second are compared with. No entry equals the latter: slot 0 is nobody's.
 
 // An entry without bytes, and an epoch that no thread has: no check accepts it.
 inline constexpr CellEntry kPlaceholder =
     CellEntry(ShortEpoch(ThreadSlot{0}, 2), 0, AccessKind::kWrite, OriginId::kUnknown);
+
+// None of these bytes has a record.
+[[nodiscard]] bool has_no_record(Address begin, std::size_t size);
 
 // The thread accesses these bytes. `code_and_shape` is where (origins.h). Inside a
 // RuntimeScope.
