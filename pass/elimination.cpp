@@ -6,6 +6,10 @@
 //
 // An access is redundant if a fact that covers it holds at its place on all paths.
 // It then begins its own fact all the same, which is implied by the other one.
+//
+// An access of a loop that is checked before or after it begins a fact, too: its check is
+// certain. That check itself must then be there: a call of __deadheat_check is only
+// redundant because of another one.
 #include "elimination.h"
 
 #include "llvm/ADT/BitVector.h"
@@ -22,8 +26,10 @@ namespace {
 struct Fact {
   Place place;
   Kind kind = Kind::kRead;
+  bool is_of_call = false;  // of __deadheat_check
 
   [[nodiscard]] bool covers(const Fact& other) const {
+    if (other.is_of_call && !is_of_call) return false;
     return place.contains(other.place) && (kind == Kind::kWrite || other.kind == Kind::kRead);
   }
   friend bool operator==(const Fact&, const Fact&) = default;
@@ -31,9 +37,13 @@ struct Fact {
 
 // What an access asks for, and what its check says afterwards: that of a store of a
 // pointer to a virtual table may have found that it is no write.
-Fact wanted_fact(const Access& access) { return {place_of(access), access.kind}; }
+Fact wanted_fact(const Access& access) {
+  return {place_of(access), access.kind, llvm::isa<llvm::CallInst>(access.instruction)};
+}
 Fact resulting_fact(const Access& access) {
-  return {place_of(access), access.flavour == Flavour::kVptr ? Kind::kRead : access.kind};
+  Fact fact = wanted_fact(access);
+  if (access.flavour == Flavour::kVptr) fact.kind = Kind::kRead;
+  return fact;
 }
 
 // More is not worth the memory: the facts of each block are a set.

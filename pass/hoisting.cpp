@@ -3,17 +3,17 @@
 
 #include "access.h"
 #include "checked_mark.h"
+#include "exits.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
-#include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
+#include "loop_facts.h"
 #include "options.h"
 #include "range_shape.h"
-#include "stretches.h"
 
 namespace deadheat::pass {
 
@@ -34,8 +34,7 @@ struct Once {
 
 // All that one access touches, as seen from before `loop`.
 struct Range {
-  Access access;
-  llvm::SmallVector<Access, 2> also;  // at the same addresses, not more than `access`
+  SameAddresses accesses;
   const llvm::SCEV* start = nullptr;
   llvm::SmallVector<Dimension, 2> dimensions;
   llvm::Loop* loop = nullptr;
@@ -50,12 +49,12 @@ class LoopHoister {
   LoopHoister(llvm::Function& function, llvm::FunctionAnalysisManager& analyses)
       : function_(function),
         loops_(analyses.getResult<llvm::LoopAnalysis>(function)),
-        evolution_(analyses.getResult<llvm::ScalarEvolutionAnalysis>(function)),
-        dominators_(analyses.getResult<llvm::DominatorTreeAnalysis>(function)),
-        library_(analyses.getResult<llvm::TargetLibraryAnalysis>(function)),
         remarks_(analyses.getResult<llvm::OptimizationRemarkEmitterAnalysis>(function)),
-        harmless_(library_),
-        number_(llvm::Type::getInt64Ty(function.getContext())) {}
+        harmless_(analyses.getResult<llvm::TargetLibraryAnalysis>(function)),
+        facts_(function, analyses),
+        evolution_(facts_.evolution()),
+        number_(facts_.number()),
+        at_exits_(facts_) {}
 
   bool run() {
     llvm::SmallVector<Range, 16> ranges;
@@ -63,87 +62,26 @@ class LoopHoister {
     for (Range& range : ranges) lift(range);
     for (const Range& range : ranges) write(range);
     for (const Once& once : once_) write(once);
-    return !ranges.empty() || !once_.empty();
+    at_exits_.write([&](const Access& access) { say_moved(access, "after the loop"); });
+    return !ranges.empty() || !once_.empty() || !at_exits_.empty();
   }
+  [[nodiscard]] bool has_new_blocks() const { return !at_exits_.empty(); }
 
  private:
-  using Reasons = llvm::DenseMap<const llvm::Loop*, const char*>;
-  template <class Find>
-  const char* remembered(Reasons& reasons, llvm::Loop& loop, Find&& find) {
-    if (const auto known = reasons.find(&loop); known != reasons.end()) return known->second;
-    const char* reason = find();
-    reasons[&loop] = reason;
-    return reason;
-  }
-
-  // Why a check cannot move out of the loop; null if it can.
-  const char* disturbance_of(llvm::Loop& loop) {
-    return remembered(disturbances_, loop, [&] { return find_disturbance(loop); });
-  }
-  const char* find_disturbance(llvm::Loop& loop) {
-    if (loop.getLoopPreheader() == nullptr || loop.getLoopLatch() == nullptr) return "the loop has no simple form";
-    for (llvm::Loop* inner : loop.getSubLoops()) {
-      if (const char* reason = obstacle_of(*inner)) return reason;  // may be endless
-    }
-    for (llvm::BasicBlock* block : loop.blocks()) {
-      for (const llvm::Instruction& instruction : *block) {
-        if (ends_stretch(instruction, library_)) return "the loop has a call that may synchronise";
-        if (may_not_continue(instruction, library_)) return "the loop has an instruction that may not come back";
-      }
-    }
-    return nullptr;
-  }
-
-  // Why all iterations of a loop cannot be checked before it; null if they can.
-  const char* obstacle_of(llvm::Loop& loop) {
-    return remembered(obstacles_, loop, [&] { return find_obstacle(loop); });
-  }
-  const char* find_obstacle(llvm::Loop& loop) {
-    if (const char* reason = disturbance_of(loop)) return reason;
-    llvm::BasicBlock* exiting = loop.getExitingBlock();
-    if (exiting == nullptr) return "the loop has several exits";
-    const llvm::SCEV* count = evolution_.getExitCount(&loop, exiting);
-    if (llvm::isa<llvm::SCEVCouldNotCompute>(count) || evolution_.getTypeSizeInBits(count->getType()) > 64) {
-      return "the number of iterations is not known before the loop";
-    }
-    return nullptr;
-  }
-
-  // The block is executed each time that the loop is entered.
-  bool runs_at_least_once(const llvm::Loop& loop, const llvm::BasicBlock* block) {
-    llvm::SmallVector<llvm::BasicBlock*, 4> exits;
-    loop.getExitingBlocks(exits);
-    exits.push_back(loop.getLoopLatch());
-    return llvm::all_of(exits, [&](const llvm::BasicBlock* exit) { return dominators_.dominates(block, exit); });
-  }
-
   // Always the same address, and certain: one check before the loop. How often the loop
   // turns, and how it ends, does not matter.
   bool find_once(llvm::Loop& loop, const Access& access) {
     Once once{access, evolution_.getSCEV(access.address), nullptr};
     const llvm::BasicBlock* block = access.instruction->getParent();
-    llvm::SCEVExpander expander(evolution_, function_.getParent()->getDataLayout(), "deadheat");
     for (llvm::Loop* around = &loop; around != nullptr; around = around->getParentLoop()) {
-      if (disturbance_of(*around) != nullptr || !runs_at_least_once(*around, block)) break;
+      if (facts_.disturbance_of(*around) != nullptr || !facts_.runs_at_least_once(*around, block)) break;
       block = around->getLoopPreheader();
-      if (!evolution_.isLoopInvariant(once.address, around)) break;
-      if (!expander.isSafeToExpandAt(once.address, block->getTerminator())) break;
+      if (!facts_.is_known_before(once.address, *around)) break;
       once.loop = around;
     }
     if (once.loop == nullptr) return false;
     once_.push_back(once);
     return true;
-  }
-
-  // How often a block of the loop is executed each time that the loop is entered, for
-  // a block that is executed in every iteration; null otherwise.
-  const llvm::SCEV* executions(llvm::Loop& loop, const llvm::BasicBlock* block) {
-    if (!dominators_.dominates(block, loop.getLoopLatch())) return nullptr;
-    llvm::BasicBlock* exiting = loop.getExitingBlock();
-    const llvm::SCEV* taken = evolution_.getNoopOrZeroExtend(evolution_.getExitCount(&loop, exiting), number_);
-    // What comes after the exit is not reached in the last iteration.
-    if (!dominators_.dominates(block, exiting)) return taken;
-    return evolution_.getAddExpr(taken, evolution_.getOne(number_));
   }
 
   void find_ranges(llvm::Loop& loop, llvm::SmallVectorImpl<Range>& ranges) {
@@ -157,30 +95,26 @@ class LoopHoister {
         if (harmless_.judge(access) != Harmless::kNo) continue;
         if (find_once(loop, access)) continue;
         Range range;
-        const char* reason = find_range(loop, access, range);
-        if (reason != nullptr) {
-          say_missed(instruction, reason);
-        } else {
+        if (find_range(loop, access, range)) {
           add(ranges, first, range);
+        } else if (const char* reason = at_exits_.add(loop, access)) {
+          say_missed(instruction, reason);
         }
       }
     }
   }
 
-  const char* find_range(llvm::Loop& loop, const Access& access, Range& range) {
-    if (const char* reason = obstacle_of(loop)) return reason;
-    const llvm::SCEV* count = executions(loop, access.instruction->getParent());
-    if (count == nullptr) return "it is not executed in every iteration";
+  // All iterations, before the loop.
+  bool find_range(llvm::Loop& loop, const Access& access, Range& range) {
+    const llvm::BasicBlock* block = access.instruction->getParent();
+    if (facts_.obstacle_of(loop) != nullptr || !facts_.runs_in_every_iteration(loop, block)) return false;
+    const llvm::SCEV* count = facts_.executions(loop, block);
     if (const auto* known = llvm::dyn_cast<llvm::SCEVConstant>(count)) {
-      if (known->getAPInt().ult(kFewIterations)) return "the loop has few iterations";
+      if (known->getAPInt().ult(kFewIterations)) return false;
     }
-    range.access = access;
+    range.accesses.access = access;
     range.loop = &loop;
-    const llvm::SCEV* address = evolution_.getSCEV(access.address);
-    if (!add_dimension(loop, address, count, range)) return "its address does not go in equal steps";
-    llvm::SCEVExpander expander(evolution_, function_.getParent()->getDataLayout(), "deadheat");
-    if (!is_expandable(expander, range)) return "its range cannot be computed before the loop";
-    return nullptr;
+    return add_dimension(loop, evolution_.getSCEV(access.address), count, range) && is_expandable(range);
   }
 
   // `address`, executed `count` times in the loop, as a start before the loop and one
@@ -191,43 +125,31 @@ class LoopHoister {
       range.dimensions.push_back({evolution_.getZero(number_), count});
       return true;
     }
-    const auto* recurrence = llvm::dyn_cast<llvm::SCEVAddRecExpr>(address);
-    if (recurrence == nullptr || recurrence->getLoop() != &loop || !recurrence->isAffine()) return false;
-    const llvm::SCEV* step = recurrence->getStepRecurrence(evolution_);
-    if (step->getType() != number_) return false;
+    const auto* recurrence = facts_.recurrence_of(address, loop);
+    if (recurrence == nullptr) return false;
     range.start = recurrence->getStart();
-    range.dimensions.push_back({step, count});
+    range.dimensions.push_back({recurrence->getStepRecurrence(evolution_), count});
     return true;
   }
 
-  bool is_expandable(llvm::SCEVExpander& expander, const Range& range) {
-    const llvm::Instruction* place = range.loop->getLoopPreheader()->getTerminator();
-    if (!evolution_.isLoopInvariant(range.start, range.loop) || !expander.isSafeToExpandAt(range.start, place)) {
-      return false;
-    }
-    for (const Dimension& dimension : range.dimensions) {
-      for (const llvm::SCEV* part : {dimension.step, dimension.count}) {
-        if (!evolution_.isLoopInvariant(part, range.loop) || !expander.isSafeToExpandAt(part, place)) return false;
-      }
-    }
-    return true;
+  bool is_expandable(const Range& range) {
+    return facts_.is_known_before(range.start, *range.loop) &&
+           llvm::all_of(range.dimensions, [&](const Dimension& dimension) {
+             return facts_.is_known_before(dimension.step, *range.loop) &&
+                    facts_.is_known_before(dimension.count, *range.loop);
+           });
   }
 
-  // A read and a write of the same bytes in each iteration: the write stands for
-  // both, as in elimination.cpp.
+  // Together with another one of the same addresses, if there is one.
   void add(llvm::SmallVectorImpl<Range>& ranges, std::size_t first, const Range& range) {
+    const Access& access = range.accesses.access;
     for (std::size_t at = first; at < ranges.size(); ++at) {
       Range& other = ranges[at];
-      if (other.loop != range.loop || other.start != range.start || other.access.size != range.access.size) continue;
+      if (other.loop != range.loop || other.start != range.start) continue;
+      if (other.accesses.access.size != access.size) continue;
       if (other.dimensions[0].step != range.dimensions[0].step) continue;
       if (other.dimensions[0].count != range.dimensions[0].count) continue;
-      if (range.access.is_write() && !other.access.is_write()) {
-        other.also.push_back(other.access);
-        other.access = range.access;
-      } else {
-        other.also.push_back(range.access);
-      }
-      return;
+      return other.accesses.add(access);
     }
     ranges.push_back(range);
   }
@@ -235,15 +157,14 @@ class LoopHoister {
   // To before the loops around, as far as possible.
   void lift(Range& range) {
     for (llvm::Loop* parent = range.loop->getParentLoop(); parent != nullptr; parent = parent->getParentLoop()) {
-      if (obstacle_of(*parent) != nullptr) return;
-      const llvm::SCEV* count = executions(*parent, range.loop->getLoopPreheader());
-      if (count == nullptr) return;
+      const llvm::BasicBlock* block = range.loop->getLoopPreheader();
+      if (facts_.obstacle_of(*parent) != nullptr || !facts_.runs_in_every_iteration(*parent, block)) return;
+      const llvm::SCEV* count = facts_.executions(*parent, block);
       Range wider = range;
       wider.loop = parent;
       if (!add_dimension(*parent, range.start, count, wider)) return;
       drop_idle_dimensions(wider);
-      llvm::SCEVExpander expander(evolution_, function_.getParent()->getDataLayout(), "deadheat");
-      if (wider.dimensions.size() > kMaxDimensions || !is_expandable(expander, wider)) return;
+      if (wider.dimensions.size() > kMaxDimensions || !is_expandable(wider)) return;
       range = wider;
     }
   }
@@ -267,13 +188,13 @@ class LoopHoister {
       arguments.push_back(expander.expandCodeFor(dimension.step, number_, place));
       arguments.push_back(expander.expandCodeFor(dimension.count, number_, place));
     }
-    arguments.push_back(builder.getInt64(range_shape(range.access)));
+    arguments.push_back(builder.getInt64(range_shape(range.accesses.access)));
     builder.SetInsertPoint(place);
-    builder.SetCurrentDebugLocation(range.access.instruction->getDebugLoc());
+    builder.SetCurrentDebugLocation(range.accesses.access.instruction->getDebugLoc());
     builder.CreateCall(range_function(module, range.dimensions.size()), arguments);
-    mark_as_checked(*range.access.instruction);
-    for (const Access& access : range.also) mark_as_checked(*access.instruction);
-    say_hoisted(range.access, range.dimensions.size() > 1 ? " and the loop around it" : "");
+    range.accesses.mark_as_checked();
+    say_moved(range.accesses.access,
+              range.dimensions.size() > 1 ? "before the loop and the loop around it" : "before the loop");
   }
 
   void write(const Once& once) {
@@ -283,18 +204,16 @@ class LoopHoister {
     llvm::IRBuilder<> builder(place);
     llvm::Value* address = expander.expandCodeFor(once.address, builder.getPtrTy(), place);
     builder.SetInsertPoint(place);
-    builder.SetCurrentDebugLocation(once.access.instruction->getDebugLoc());
-    builder.CreateCall(check_function(module), {address, builder.getInt64(check_shape(once.access))});
+    call_check(builder, address, once.access);
     mark_as_checked(*once.access.instruction);
-    say_hoisted(once.access, "");
+    say_moved(once.access, "before the loop");
   }
 
-  void say_hoisted(const Access& access, const char* addition) {
+  void say_moved(const Access& access, const char* where) {
     remarks_.emit([&] {
       return llvm::OptimizationRemark("deadheat", "Hoisted", access.instruction)
              << (access.is_write() ? "write" : "read") << " of "
-             << llvm::ore::NV("Size", static_cast<unsigned>(access.size)) << " bytes is checked before the loop"
-             << addition;
+             << llvm::ore::NV("Size", static_cast<unsigned>(access.size)) << " bytes is checked " << where;
     });
   }
 
@@ -307,15 +226,13 @@ class LoopHoister {
 
   llvm::Function& function_;
   llvm::LoopInfo& loops_;
-  llvm::ScalarEvolution& evolution_;
-  llvm::DominatorTree& dominators_;
-  const llvm::TargetLibraryInfo& library_;
   llvm::OptimizationRemarkEmitter& remarks_;
   HarmlessAccesses harmless_;
+  LoopFacts facts_;
+  llvm::ScalarEvolution& evolution_;
   llvm::Type* number_;
-  Reasons disturbances_;
-  Reasons obstacles_;
   llvm::SmallVector<Once, 8> once_;
+  ExitChecks at_exits_;
 };
 
 }  // namespace
@@ -324,7 +241,9 @@ llvm::PreservedAnalyses HoistPass::run(llvm::Function& function, llvm::FunctionA
   if (level() != Level::kFull || !function.hasFnAttribute(llvm::Attribute::SanitizeThread)) {
     return llvm::PreservedAnalyses::all();
   }
-  if (!LoopHoister(function, analyses).run()) return llvm::PreservedAnalyses::all();
+  LoopHoister hoister(function, analyses);
+  if (!hoister.run()) return llvm::PreservedAnalyses::all();
+  if (hoister.has_new_blocks()) return llvm::PreservedAnalyses::none();
   llvm::PreservedAnalyses preserved;
   preserved.preserveSet<llvm::CFGAnalyses>();
   return preserved;

@@ -5,7 +5,8 @@
 //   for (i = 0; i < n; ++i) sum += a[i];    __deadheat_range(a, 8, n, read of 8)
 //
 // Nested loops give ranges of two dimensions: __deadheat_range2. An access that is
-// always at the same address gets an ordinary check before the loop.
+// always at the same address gets an ordinary check before the loop. If the number of
+// iterations is not known before the loop, it is known after it: exits.h.
 //
 // Why this keeps every race and invents none
 //
@@ -14,11 +15,13 @@
 //   access is checked makes no difference (stretches.h).
 //
 //   The range is what the loop touches, not more: the number of iterations is
-//   known exactly when the loop is entered (ScalarEvolution's exact count of the
-//   only exit), nothing in the loop may throw, end the program or never come
-//   back, inner loops are finite, and the access is executed in every iteration
-//   (its block dominates the latch). A loop that dies of a bad address on its way
-//   has been checked beyond it; so has the program.
+//   known exactly when the loop is entered (ScalarEvolution's exact count of every
+//   exit), nothing in the loop may throw, end the program or never come back, inner
+//   loops are finite, and the access is executed in every iteration (its block
+//   dominates the latch). A loop that dies of a bad address on its way has been
+//   checked beyond it; so has the program. Finite is an inner loop with an exit
+//   that is taken after a known number of iterations, and one that goes on through
+//   memory (exits.h).
 //
 //   An access at one address needs less: that it is executed in the first iteration
 //   for certain. How often the loop turns makes no difference.

@@ -309,9 +309,13 @@ void RuntimeSymbols::call_cold_hook(llvm::IRBuilder<>& builder, const Access& ac
 void RuntimeSymbols::call_leaf_hook(llvm::IRBuilder<>& builder, const llvm::CallInst& cold, llvm::Value* caller) {
   llvm::StringRef name = cold.getCalledFunction()->getName();
   name.consume_front("__deadheat_");
-  llvm::FunctionCallee hook = function("__deadheat_leaf_" + name, {builder.getPtrTy(), builder.getPtrTy()});
+  llvm::SmallVector<llvm::Value*, 5> arguments(cold.args());
+  arguments.push_back(caller);
+  llvm::SmallVector<llvm::Type*, 5> types;
+  for (const llvm::Value* argument : arguments) types.push_back(argument->getType());
+  llvm::FunctionCallee hook = function("__deadheat_leaf_" + name, types);
   llvm::cast<llvm::Function>(hook.getCallee())->setCallingConv(llvm::CallingConv::PreserveMost);
-  llvm::CallInst* call = builder.CreateCall(hook, {cold.getArgOperand(0), caller});
+  llvm::CallInst* call = builder.CreateCall(hook, arguments);
   call->setCallingConv(llvm::CallingConv::PreserveMost);
   call->addFnAttr(llvm::Attribute::Cold);
   call->setDebugLoc(cold.getDebugLoc());

@@ -74,7 +74,7 @@ void explain(const llvm::Function& function, const Summary& summary, llvm::Optim
     return llvm::OptimizationRemarkAnalysis("deadheat", "Summary", function.getSubprogram(), &function.getEntryBlock())
            << number("Checked", summary.checked) << " accesses checked inline, in " << number("Checks", summary.checks)
            << " checks; not checked by themselves: " << number("Loops", summary.in_loop_checks)
-           << " checked before their loop, " << number("Repeated", summary.repeated) << " repeated, "
+           << " checked with their loop, " << number("Repeated", summary.repeated) << " repeated, "
            << number("BeforeWrites", summary.before_writes) << " reads before writes, "
            << number("ThreadLocal", summary.thread_local_ones) << " of memory that no other thread can reach, "
            << number("Constants", summary.constants) << " of constants";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls that hoisting puts before loops (src/runtime/abi_pass.cpp).
+// The calls that are put before and after loops (src/runtime/abi_pass.cpp).
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include "access.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 
@@ -40,6 +41,15 @@ namespace deadheat::pass {
   return checking_function(module, dimensions == 1 ? "__deadheat_range" : "__deadheat_range2", 2 * dimensions + 1);
 }
 
+// (start, step, count, shape), after a loop. Keeps registers, and needs no frame of a
+// function that calls nobody else (frames.h).
+inline void call_after_range(llvm::IRBuilder<>& builder, llvm::ArrayRef<llvm::Value*> arguments) {
+  llvm::Module& module = *builder.GetInsertBlock()->getModule();
+  llvm::FunctionCallee hook = checking_function(module, "__deadheat_after_range", 3);
+  llvm::cast<llvm::Function>(hook.getCallee())->setCallingConv(llvm::CallingConv::PreserveMost);
+  builder.CreateCall(hook, arguments)->setCallingConv(llvm::CallingConv::PreserveMost);
+}
+
 // (address, shape): stands for an inline check until the end of the pipeline, where it
 // becomes one. Its shape has the alignment, too.
 inline constexpr char kCheckName[] = "__deadheat_check";
@@ -49,6 +59,12 @@ inline constexpr int kAlignShift = 32;
 }
 [[nodiscard]] inline std::uint64_t check_shape(const Access& access) {
   return range_shape(access) | (std::uint64_t{llvm::Log2(access.align)} << kAlignShift);
+}
+
+inline void call_check(llvm::IRBuilder<>& builder, llvm::Value* address, const Access& access) {
+  builder.SetCurrentDebugLocation(access.instruction->getDebugLoc());
+  builder.CreateCall(check_function(*builder.GetInsertBlock()->getModule()),
+                     {address, builder.getInt64(check_shape(access))});
 }
 
 // True, and `access` filled in, for a call of it.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compiler pass calls when its inline check has not settled an access.
+// What the compiler pass calls when its inline check has not settled an access, and
+// after loops.
 //
 // As the hooks of abi_access.cpp, with two differences. A function that calls nobody
 // else has not noted its frame (pass/frames.h); the leaf_... ones do it. And they
@@ -14,6 +15,7 @@
 
 #include "runtime/access_hooks.h"
 #include "runtime/cold_hooks.h"
+#include "runtime/range_check.h"
 #include "runtime/thread_state.h"
 
 using namespace deadheat;
@@ -93,6 +95,19 @@ BOTH_KINDS(2, unaligned_, access_across)
 BOTH_KINDS(4, unaligned_, access_across)
 BOTH_KINDS(8, unaligned_, access_across)
 BOTH_KINDS(16, unaligned_, access_across)
+
+// After a loop: all that an access of it has touched (pass/exits.h).
+HIDDEN deadheat_cold_after_range(const void* start, std::int64_t step, std::uint64_t count, std::uint64_t shape,
+                                 Address code) {
+  check_range(reinterpret_cast<Address>(start), step, count, shape, code);
+}
+HIDDEN deadheat_cold_leaf_after_range(const void* start, std::int64_t step, std::uint64_t count, std::uint64_t shape,
+                                      Address caller, Address code) {
+  const LeafFrame frame(caller);
+  check_range(reinterpret_cast<Address>(start), step, count, shape, code);
+}
+ENTRY(after_range, r8)
+ENTRY(leaf_after_range, r9)
 
 #undef BOTH_KINDS
 #undef COLD_HOOK

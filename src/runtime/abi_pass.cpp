@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compiler pass calls before a loop (pass/hoisting.h): everything that one
-// access of the loop will touch.
+// What the compiler pass calls before a loop (pass/hoisting.h) or after it (pass/
+// exits.h): everything that one access of the loop will touch, or has touched.
 //
 // Memory in regions is committed as it is, one footprint for all (slim_regions.h).
 // Elsewhere the words are gone through. Loops come again, often in the same epoch:
@@ -14,6 +14,7 @@
 #include "core/footprint.h"
 #include "runtime/access_check.h"
 #include "runtime/origins.h"
+#include "runtime/range_check.h"
 #include "runtime/sampling.h"
 #include "runtime/settle.h"
 #include "runtime/shadow_memory.h"
@@ -33,10 +34,13 @@ struct SettledRange {
   std::uint64_t forgotten = 0;
   Footprint footprint;
 };
-constexpr std::uint32_t kSettledRanges = 8;
+constexpr std::uint32_t kSettledRanges = 16;
+constexpr std::uint32_t kPlaces = 4;  // where the one of a place in the code may be
 constinit thread_local SettledRange settled_ranges[kSettledRanges] __attribute__((tls_model("initial-exec")));
 
-SettledRange& settled_range(Address code) { return settled_ranges[(code ^ (code >> 5)) % kSettledRanges]; }
+[[gnu::always_inline]] inline SettledRange& settled_range(Address code, std::uint32_t place) {
+  return settled_ranges[(code ^ (code >> 5)) % kSettledRanges ^ place];
+}
 
 // All elements of one are elements of the other.
 bool contains(const Footprint& all, const Footprint& some) {
@@ -47,14 +51,27 @@ bool contains(const Footprint& all, const Footprint& some) {
 }
 
 bool is_settled_range(Address code, const Footprint& footprint) {
-  const SettledRange& range = settled_range(code);
-  return range.code == code && range.epoch_bits == current.epoch_bits && range.forgotten == current.forgotten &&
-         contains(range.footprint, footprint);
+  for (std::uint32_t place = 0; place < kPlaces; ++place) {
+    const SettledRange& range = settled_range(code, place);
+    if (range.code != code) continue;
+    return range.epoch_bits == current.epoch_bits && range.forgotten == current.forgotten &&
+           contains(range.footprint, footprint);
+  }
+  return false;
 }
 
+// In the place of the last one from here, or of one that is of no use any more.
 void remember(Address code, const Footprint& footprint) {
-  SettledRange& range = settled_range(code);
-  range = {code, current.epoch_bits, current.forgotten, footprint};
+  SettledRange* chosen = &settled_range(code, 0);
+  for (std::uint32_t place = 0; place < kPlaces; ++place) {
+    SettledRange& range = settled_range(code, place);
+    if (range.code == code) {
+      chosen = &range;
+      break;
+    }
+    if (range.epoch_bits != current.epoch_bits) chosen = &range;
+  }
+  *chosen = {code, current.epoch_bits, current.forgotten, footprint};
 }
 
 // What a loop does to memory, from one place in the code.
@@ -207,10 +224,88 @@ void note_sampled(ThreadState& self, const Footprint& footprint) {
   remember(code, footprint);
 }
 
+// The first of the whole words [word, end) that is not settled; `end` if there is none.
+// Four at a time, side by side in a line, as long as it is their first entries that say
+// so.
+template <AccessKind kKind>
+[[gnu::always_inline]] inline Address skip_settled(Address word, Address end) {
+  const std::uint64_t epoch_bits = current.epoch_bits;
+  const std::uint64_t mask_bits = std::uint64_t{0xff} << CellEntry::kMaskShift;
+  const std::uint64_t care = CellEntry::care_bits(kKind, mask_bits);
+  const auto difference = [&](const ShadowCell& cell) {
+    return cell.entries[0].load(std::memory_order_relaxed) ^ (epoch_bits | mask_bits);
+  };
+  while (word < end) {
+    const ShadowCell* cells = cell_of(word);
+    if (word % 32 == 0 && end - word >= 32) {
+      const std::uint64_t all =
+          difference(cells[0]) | difference(cells[1]) | difference(cells[2]) | difference(cells[3]);
+      if ((all & care) == 0) {
+        word += 32;
+        continue;
+      }
+    }
+    if (!is_settled(*cells, kKind, epoch_bits, 0xff)) break;
+    word += 8;
+  }
+  return word;
+}
+
+template <AccessKind kKind>
+[[gnu::always_inline]] inline bool is_settled_in_word(Address begin, Address end) {
+  const Address word = begin & ~Address{7};
+  return is_settled(*cell_of(word), kKind, current.epoch_bits, bytes_in_word(word, begin, end));
+}
+
+template <AccessKind kKind>
+[[gnu::always_inline]] inline bool has_settled_bytes(Address begin, Address end) {
+  const Address first = (begin + 7) & ~Address{7};
+  const Address last = end & ~Address{7};
+  if (begin < first && !is_settled_in_word<kKind>(begin, end < first ? end : first)) return false;
+  if (skip_settled<kKind>(first, last) < last) return false;
+  return end <= first || last == end || is_settled_in_word<kKind>(last, end);
+}
+
+template <AccessKind kKind>
+bool has_settled_elements(const Footprint& footprint) {
+  for (std::uint64_t at = 0; at < footprint.count; ++at) {
+    const Address begin = footprint.begin + at * footprint.step;
+    const Address end = begin + footprint.size;
+    const bool is_in_word = begin / 8 == (end - 1) / 8;
+    if (is_in_word ? !is_settled_in_word<kKind>(begin, end) : !has_settled_bytes<kKind>(begin, end)) return false;
+  }
+  return true;
+}
+
+// All of it is settled in the cells. For short ones that are in another place each time:
+// it is quicker to look than to prepare for an update.
+template <AccessKind kKind>
+bool is_short_and_settled(const Footprint& footprint) {
+  constexpr std::uint64_t kShort = 4096;  // bytes
+  if (current.epoch_bits == 0) return false;
+  const Address end = footprint.end();
+  if (end - footprint.begin > kShort || !has_shadow(footprint.begin, end - footprint.begin)) return false;
+  // The cells of regions are empty, and better not touched.
+  if (region_at(footprint.begin) != RegionId::kNone) return false;
+  if (footprint.is_dense()) return has_settled_bytes<kKind>(footprint.begin, end);
+  return has_settled_elements<kKind>(footprint);
+}
+bool is_short_and_settled(AccessKind kind, const Footprint& footprint) {
+  return kind == AccessKind::kWrite ? is_short_and_settled<AccessKind::kWrite>(footprint)
+                                    : is_short_and_settled<AccessKind::kRead>(footprint);
+}
+
+// As many bytes without gaps are looked at again as quickly as they are remembered.
+constexpr std::uint64_t kFewBytes = 512;
+
 [[gnu::always_inline]] inline void check_range_of(AccessKind kind, const Footprint& footprint, Address code) {
   if (footprint.count == 0 || is_settled_range(code, footprint)) return;
-  if (is_left_alone() && has_no_record(footprint.begin, footprint.end() - footprint.begin)) return;
-  check_footprint(kind, footprint, code);
+  if (samples) {
+    if (is_left_alone() && has_no_record(footprint.begin, footprint.end() - footprint.begin)) return;
+    return check_footprint(kind, footprint, code);
+  }
+  if (!is_short_and_settled(kind, footprint)) return check_footprint(kind, footprint, code);
+  if (!footprint.is_dense() || footprint.end() - footprint.begin > kFewBytes) remember(code, footprint);
 }
 
 // As the pass encodes it: pass/range_shape.h.
@@ -237,6 +332,12 @@ Footprint one_dimension(Address start, Dimension dimension, std::uint32_t size) 
 }
 
 }  // namespace
+
+void check_range(Address start, std::int64_t step, std::uint64_t count, std::uint64_t shape, Address code) {
+  const Dimension dimension = upwards(start, step, count);
+  check_range_of(kind_of(shape), one_dimension(start, dimension, size_of(shape)), code);
+}
+
 }  // namespace deadheat::runtime
 
 using namespace deadheat;
@@ -254,9 +355,7 @@ ENTRY void __deadheat_check(const void* address, std::uint64_t shape) {
 
 // `count` accesses, `step` bytes apart.
 ENTRY void __deadheat_range(const void* start, std::int64_t step, std::uint64_t count, std::uint64_t shape) {
-  auto address = reinterpret_cast<Address>(start);
-  const Dimension dimension = upwards(address, step, count);
-  check_range_of(kind_of(shape), one_dimension(address, dimension, size_of(shape)), CALLER);
+  check_range(reinterpret_cast<Address>(start), step, count, shape, CALLER);
 }
 
 // The same `count2` times, `step2` bytes apart.

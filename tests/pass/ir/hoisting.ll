@@ -117,24 +117,6 @@ end:
   ret void
 }
 
-; How often it turns is not known before.
-; CHECK-LABEL: define void @until_zero
-; CHECK-NOT: __deadheat_range
-; CHECK: ret
-define void @until_zero(ptr %p) sanitize_thread {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %at = getelementptr inbounds i64, ptr %p, i64 %i
-  %value = load i64, ptr %at, align 8
-  %next = add nuw nsw i64 %i, 1
-  %done = icmp eq i64 %value, 0
-  br i1 %done, label %end, label %loop
-end:
-  ret void
-}
-
 ; An address that comes from memory.
 ; CHECK-LABEL: define void @indirect
 ; CHECK: call void @__deadheat_range(ptr %q, i64 8, i64 100, i64 16)
