@@ -201,9 +201,9 @@ void check_unsampled_footprint(ThreadState& self, AccessKind kind, const Footpri
     check_unsampled(self, kind, element, element + footprint.size, place);
   }
 }
-void note_sampled(ThreadState& self, const Footprint& footprint) {
+void note_sampled(ThreadState& self, AccessKind kind, const Footprint& footprint) {
   for (Address at = footprint.begin; at < footprint.end(); at = end_of_granule(at)) note_record(at);
-  self.sampling.sampled_accesses += footprint.count;
+  self.sampling.sampled_accesses[is_write(kind) ? 1 : 0] += footprint.count;
 }
 
 [[gnu::noinline]] void check_footprint(AccessKind kind, const Footprint& footprint, Address code) {
@@ -218,7 +218,7 @@ void note_sampled(ThreadState& self, const Footprint& footprint) {
   const std::uint64_t place = code_and_shape(code, {size_code(footprint.size), 0});
   OriginId origin = cached_origin(place);
   if (origin == OriginId::kUnknown) origin = origin_of(self, place);
-  if (samples) note_sampled(self, footprint);
+  if (samples) note_sampled(self, kind, footprint);
   self.range_number = 0;
   check_parts(self, {kind, origin, code}, footprint);
   remember(code, footprint);

@@ -87,6 +87,25 @@ void send_sampling() {
   send_packet(&totals.header);
 }
 
+void add_clock_counters(const char* const (&names)[4], const ClockCounters::InPeriod& clocks) {
+  const std::uint64_t values[] = {clocks.slow_joins, clocks.fast_joins, clocks.deep_copies, clocks.shallow_copies};
+  for (int index = 0; index < 4; ++index) add_counter(names[index], values[index], CounterKind::kStatistic);
+}
+
+void add_sampling_counters(const SamplingCounters& sampling) {
+  constexpr auto kStatistic = CounterKind::kStatistic;
+  constexpr const char* kInPeriods[4] = {"sampling slow joins", "sampling fast joins", "sampling deep copies",
+                                         "sampling shallow copies"};
+  constexpr const char* kOutside[4] = {"non-sampling slow joins", "non-sampling fast joins", "non-sampling deep copies",
+                                       "non-sampling shallow copies"};
+  add_clock_counters(kInPeriods, sampling.clocks.sampling);
+  add_counter("sampling reads", sampling.sampled_accesses[0], kStatistic);
+  add_counter("sampling writes", sampling.sampled_accesses[1], kStatistic);
+  add_clock_counters(kOutside, sampling.clocks.outside);
+  add_counter("non-sampling slow reads", sampling.checked_accesses[0], kStatistic);
+  add_counter("non-sampling slow writes", sampling.checked_accesses[1], kStatistic);
+}
+
 }  // namespace
 
 void send_summary(SummaryKind kind) {
@@ -103,6 +122,7 @@ void send_summary(SummaryKind kind) {
   add_counter("sweeps of thread slots", slot_counters().sweeps, CounterKind::kStatistic);
   if (options().stats) add_counter("resident shadow, bytes", shadow_resident(), CounterKind::kStatistic);
   if (options().stats) add_slim_counters(slim_counters());
+  if (options().stats && samples) add_sampling_counters(sampling_counters());
   add_counter("bytes of own tables", PageSource::mapped(), CounterKind::kStatistic);
   add_counter("origins kept without their locks", origins.without_locks, CounterKind::kLoss);
   add_counter("accesses whose origin was not kept", origins.unknown, CounterKind::kLoss);

@@ -119,9 +119,9 @@ void check_word(ThreadState& self, ShadowCell& cell, const CellAccess& access, A
 }
 
 // A word is about to get an entry.
-void note_sampled(ThreadState& self, Address word) {
+void note_sampled(ThreadState& self, AccessKind kind, Address word) {
   note_record(word);
-  ++self.sampling.sampled_accesses;
+  ++self.sampling.sampled_accesses[is_write(kind) ? 1 : 0];
 }
 
 void check_range(ThreadState& self, AccessKind kind, Address begin, std::size_t size, Address code, std::uint8_t flags);
@@ -242,7 +242,7 @@ void check_words(ThreadState& self, Address begin, Address end, Origin&& origin)
     access.mask = bytes_in_word(word, begin, end);
     ShadowCell& cell = *cell_of(word);
     if (samples) [[unlikely]]
-      note_sampled(self, word);
+      note_sampled(self, kKind, word);
     if (kKind != AccessKind::kFree && is_settled(cell, kKind, epoch_bits, access.mask)) continue;
     if (access.origin == OriginId::kUnknown) access.origin = origin();
     if (settle_quickly<kKind>(word, access.entry())) continue;
@@ -503,7 +503,7 @@ bool is_in_region(Address begin, std::size_t size) {
 
 template <AccessKind kKind>
 AtomicCheck begin_in_word(ThreadState& self, Address address, ByteMask mask, std::uint64_t code_and_shape) {
-  if (samples) note_sampled(self, address);
+  if (samples) note_sampled(self, kKind, address);
   const CellEntry own(short_epoch(self.clock.epoch()), mask, kKind, origin_of(self, code_and_shape));
   switch (settle_in_loop<kKind>(*cell_of(address), own)) {
     case Settled::kYes:
@@ -541,7 +541,7 @@ void check_words_as(ThreadState& self, AccessKind kind, Address begin, Address e
   if (&self == current.state) return check_words_of(self, kind, begin, end, [origin] { return origin; });
   CellAccess access{short_epoch(self.clock.epoch()), 0, kind, origin};
   for (Address word = begin & ~Address{7}; word < end; word += 8) {
-    if (samples) note_sampled(self, word);
+    if (samples) note_sampled(self, kind, word);
     access.mask = bytes_in_word(word, begin, end);
     check_word(self, *cell_of(word), access, word);
   }

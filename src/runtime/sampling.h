@@ -30,8 +30,9 @@ struct ThreadSampling {
   std::uint64_t random = 0;
   std::uint64_t timed_since = 0;  // of the current event; 0: not timed
   std::uint64_t cost = 0;         // ticks of the processor that events took, from those that were timed
-  std::uint64_t sampled_accesses = 0;
-  std::uint64_t checked_accesses = 0;  // not sampled, of memory with a record
+  // By direction: reads, writes.
+  std::uint64_t sampled_accesses[2] = {};
+  std::uint64_t checked_accesses[2] = {};  // not sampled, of memory with a record
   // The periods that are over, in nanoseconds and ticks, and the open one.
   std::uint64_t sampled_time = 0;
   std::uint64_t sampled_cost = 0;

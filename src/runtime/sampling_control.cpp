@@ -74,15 +74,27 @@ struct Sums {
   std::uint64_t cost = 0;          // ticks
   std::uint64_t sampled_time = 0;  // nanoseconds
   std::uint64_t sampled_cost = 0;  // ticks
-  std::uint64_t sampled_accesses = 0;
-  std::uint64_t checked_accesses = 0;
+  SamplingCounters counters;
 
-  void add(const ThreadSampling& thread) {
+  void add(const ThreadState& state) {
+    const ThreadSampling& thread = state.sampling;
     cost += peek(thread.cost);
     sampled_time += peek(thread.sampled_time);
     sampled_cost += peek(thread.sampled_cost);
-    sampled_accesses += peek(thread.sampled_accesses);
-    checked_accesses += peek(thread.checked_accesses);
+    for (int direction = 0; direction < 2; ++direction) {
+      counters.sampled_accesses[direction] += peek(thread.sampled_accesses[direction]);
+      counters.checked_accesses[direction] += peek(thread.checked_accesses[direction]);
+    }
+    add(counters.clocks.sampling, state.clock_common.counters.sampling);
+    add(counters.clocks.outside, state.clock_common.counters.outside);
+  }
+
+ private:
+  static void add(ClockCounters::InPeriod& sum, const ClockCounters::InPeriod& more) {
+    sum.slow_joins += peek(more.slow_joins);
+    sum.fast_joins += peek(more.fast_joins);
+    sum.deep_copies += peek(more.deep_copies);
+    sum.shallow_copies += peek(more.shallow_copies);
   }
 };
 
@@ -152,7 +164,7 @@ class Controller {
       SpinHolder hold(registry().lock);
       now.sums = ended;
       for (const ThreadState* thread = registry().first(); thread != nullptr; thread = thread->next) {
-        now.sums.add(thread->sampling);
+        now.sums.add(*thread);
         if (thread->life != ThreadState::Life::kRunning || peek(thread->sampling.is_in_period) == 0) continue;
         const std::uint64_t time = clock_now(clock_of_thread(thread->info->os_id));
         now.sums.sampled_time += at_least_zero(time, peek(thread->sampling.entered_time));
@@ -238,8 +250,9 @@ class Controller {
     totals_.work_ns = now.work.all;
     totals_.sampled_work_ns = now.work.sampled < now.work.all ? now.work.sampled : now.work.all;
     totals_.cost_ns = now.cost;
-    totals_.sampled_accesses = now.sums.sampled_accesses;
-    totals_.checked_accesses = now.sums.checked_accesses;
+    const SamplingCounters& counters = now.sums.counters;
+    totals_.sampled_accesses = counters.sampled_accesses[0] + counters.sampled_accesses[1];
+    totals_.checked_accesses = counters.checked_accesses[0] + counters.checked_accesses[1];
   }
 
   // Until the work of the next change is about to be done.
@@ -366,6 +379,13 @@ raw_report::Sampling sampling_totals() {
   return none;
 }
 
-void keep_sampling_of(const ThreadState& thread) { ended.add(thread.sampling); }
+SamplingCounters sampling_counters() {
+  SpinHolder hold(registry().lock);
+  Sums sums = ended;
+  for (const ThreadState* thread = registry().first(); thread != nullptr; thread = thread->next) sums.add(*thread);
+  return sums.counters;
+}
+
+void keep_sampling_of(const ThreadState& thread) { ended.add(thread); }
 
 }  // namespace deadheat::runtime

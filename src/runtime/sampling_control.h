@@ -11,6 +11,9 @@
 // It begins when the program makes its first thread: before, nothing can race.
 #pragma once
 
+#include <cstdint>
+
+#include "core/pacer_clock.h"
 #include "runtime/raw_report.h"
 
 namespace deadheat::runtime {
@@ -23,6 +26,14 @@ void forget_sampling_control();
 
 // The totals so far, for the summary.
 [[nodiscard]] raw_report::Sampling sampling_totals();
+// The counters of the paper's Table 3, as far as they are counted: accesses that pass
+// the inline checks are not.
+struct SamplingCounters {
+  std::uint64_t sampled_accesses[2] = {};  // reads, writes
+  std::uint64_t checked_accesses[2] = {};
+  ClockCounters clocks;
+};
+[[nodiscard]] SamplingCounters sampling_counters();
 
 // A thread is about to be removed: what it did is kept. The registry's lock is held.
 struct ThreadState;

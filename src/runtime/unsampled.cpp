@@ -141,7 +141,7 @@ void check_unsampled(ThreadState& self, AccessKind kind, Address begin, Address 
       if (cell->entries[0].load(std::memory_order_acquire) == 0) [[likely]]
         continue;
       access.mask = bytes_in_word(word, begin, end);
-      ++self.sampling.checked_accesses;
+      ++self.sampling.checked_accesses[is_write(kind) ? 1 : 0];
       if (!settle_alone(*cell, access, view)) check_word(self, *cell, access, word, code_and_shape);
     }
   }
