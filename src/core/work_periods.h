@@ -32,6 +32,7 @@ class WorkPeriods {
   }
 
   [[nodiscard]] double rate() const { return rate_; }
+  [[nodiscard]] std::uint64_t length() const { return period_; }
   [[nodiscard]] bool is_open() const { return is_open_; }
   // Periods that have been opened.
   [[nodiscard]] std::uint64_t count() const { return count_; }

@@ -215,6 +215,7 @@ void note_sampled(ThreadState& self, AccessKind kind, const Footprint& footprint
   ThreadState& self = *current.state;
   const SamplingEvent event(self);
   if (is_unsampled(self)) return check_unsampled_footprint(self, kind, footprint, code);
+  const LongSamplingEvent timed(self, footprint.end() - footprint.begin);
   const std::uint64_t place = code_and_shape(code, {size_code(footprint.size), 0});
   OriginId origin = cached_origin(place);
   if (origin == OriginId::kUnknown) origin = origin_of(self, place);

@@ -285,11 +285,8 @@ void check_range(ThreadState& self, AccessKind kind, Address begin, std::size_t 
     if (known == OriginId::kUnknown) known = origin_of(self, place);
     return known;
   };
-  if (size > 16) {
-    self.range_number = (std::uint64_t{thread_number(self)} << 40) | ++self.ranges;
-  } else {
-    self.range_number = 0;
-  }
+  number_range(self, size);
+  const LongSamplingEvent timed(self, size);
   for (Address low = begin; low < end;) {
     const Address high = end_of_stretch(low, end);
     if (const RegionId region = region_at(low); region != RegionId::kNone) {

@@ -24,7 +24,7 @@ constexpr int kTimedShift = 4;  // one event in 16
 // Ticks. A longer event was interrupted: the time belongs to others.
 constexpr std::uint64_t kLongestEvent = 1 << 15;
 
-// Own processor time. The call is not free: at the ends of periods only.
+// Own processor time. The call is not free.
 std::uint64_t own_time() {
   timespec time{};
   raw_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, reinterpret_cast<long>(&time));
@@ -33,33 +33,13 @@ std::uint64_t own_time() {
 
 void put(std::uint64_t& place, std::uint64_t value) { __atomic_store_n(&place, value, __ATOMIC_RELAXED); }
 
-void enter(ThreadState& self) {
-  {
-    SpinHolder hold(self.clock_lock);
-    self.clock.enter_sampling();
-  }
-  put(self.sampling.entered_time, own_time());
-  put(self.sampling.entered_cost, self.sampling.cost);
-  put(self.sampling.is_in_period, 1);
-}
-
-void leave(ThreadState& self) {
-  {
-    SpinHolder hold(self.clock_lock);
-    self.clock.leave_sampling();
-  }
-  put(self.sampling.is_in_period, 0);
-  put(self.sampling.sampled_time, self.sampling.sampled_time + own_time() - self.sampling.entered_time);
-  put(self.sampling.sampled_cost, self.sampling.sampled_cost + self.sampling.cost - self.sampling.entered_cost);
-}
-
 // Joins the period that is open, or leaves the one that has ended.
 [[gnu::noinline]] void follow_period(ThreadState& self) {
-  if (self.clock.is_sampling()) {
-    leave(self);
-  } else {
-    enter(self);
+  {
+    SpinHolder hold(self.clock_lock);
+    self.clock.is_sampling() ? self.clock.leave_sampling() : self.clock.enter_sampling();
   }
+  put(self.sampling.is_in_period, self.clock.is_sampling() ? 1 : 0);
   renew_epoch(self);
 }
 
@@ -87,8 +67,17 @@ void end_sampling_event(ThreadState& self) {
   --own.depth;
 }
 
+void LongSamplingEvent::begin() {
+  self_.sampling.timed_since = 0;
+  since_ = own_time();
+}
+
+void LongSamplingEvent::end() { put(self_.sampling.long_cost, self_.sampling.long_cost + own_time() - since_); }
+
 void end_sampling_of(ThreadState& self) {
-  if (samples && self.clock.is_sampling()) leave(self);
+  if (!samples || !self.clock.is_sampling()) return;
+  SpinHolder hold(self.clock_lock);
+  self.clock.leave_sampling();
 }
 
 void set_up_sampling() {

@@ -9,10 +9,12 @@
 // checks to the cell of address 0, where an entry is that no check accepts.
 //
 // What the detector costs is measured, because work is what is left of processor
-// time without it: one event in sixteen, at random, is timed.
+// time without it: one event in sixteen, at random, is timed; and all that go through
+// much memory, by the thread's own clock.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/cell_entry.h"
@@ -30,14 +32,10 @@ struct ThreadSampling {
   std::uint64_t random = 0;
   std::uint64_t timed_since = 0;  // of the current event; 0: not timed
   std::uint64_t cost = 0;         // ticks of the processor that events took, from those that were timed
+  std::uint64_t long_cost = 0;    // nanoseconds that long events took, each timed by itself
   // By direction: reads, writes.
   std::uint64_t sampled_accesses[2] = {};
   std::uint64_t checked_accesses[2] = {};  // not sampled, of memory with a record
-  // The periods that are over, in nanoseconds and ticks, and the open one.
-  std::uint64_t sampled_time = 0;
-  std::uint64_t sampled_cost = 0;
-  std::uint64_t entered_time = 0;
-  std::uint64_t entered_cost = 0;
   std::uint64_t is_in_period = 0;
 };
 
@@ -77,6 +75,29 @@ class SamplingEvent {
 
  private:
   ThreadState& self_;
+};
+
+// The event of the current thread goes through so many bytes: if they are many, it is
+// timed by itself.
+class LongSamplingEvent {
+ public:
+  LongSamplingEvent(ThreadState& self, std::size_t size) : self_(self), is_long_(samples && size >= kLong) {
+    if (is_long_) begin();
+  }
+  ~LongSamplingEvent() {
+    if (is_long_) end();
+  }
+  LongSamplingEvent(const LongSamplingEvent&) = delete;
+  LongSamplingEvent& operator=(const LongSamplingEvent&) = delete;
+
+ private:
+  static constexpr std::size_t kLong = 16 * 1024;  // takes longer than to ask for the time
+  void begin();
+  void end();
+
+  ThreadState& self_;
+  bool is_long_;
+  std::uint64_t since_ = 0;
 };
 
 // At the start: the process samples, or not. Before there are threads.

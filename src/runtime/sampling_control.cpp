@@ -44,9 +44,6 @@ std::uint64_t clock_now(long clock) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-// The processor time of a thread of this process, as the system numbers such clocks.
-long clock_of_thread(std::uint32_t os_id) { return static_cast<long>(~std::uint64_t{os_id} << 3 | 6); }
-
 // Ticks of the processor in nanoseconds.
 class TickRate {
  public:
@@ -71,16 +68,14 @@ class TickRate {
 
 // What threads have done, summed up.
 struct Sums {
-  std::uint64_t cost = 0;          // ticks
-  std::uint64_t sampled_time = 0;  // nanoseconds
-  std::uint64_t sampled_cost = 0;  // ticks
+  std::uint64_t cost = 0;       // ticks
+  std::uint64_t long_cost = 0;  // nanoseconds
   SamplingCounters counters;
 
   void add(const ThreadState& state) {
     const ThreadSampling& thread = state.sampling;
     cost += peek(thread.cost);
-    sampled_time += peek(thread.sampled_time);
-    sampled_cost += peek(thread.sampled_cost);
+    long_cost += peek(thread.long_cost);
     for (int direction = 0; direction < 2; ++direction) {
       counters.sampled_accesses[direction] += peek(thread.sampled_accesses[direction]);
       counters.checked_accesses[direction] += peek(thread.checked_accesses[direction]);
@@ -105,9 +100,8 @@ std::uint64_t at_least_zero(std::uint64_t more, std::uint64_t less) { return mor
 
 struct Measured {
   WorkPeriods::Work work;
-  std::uint64_t cost = 0;          // nanoseconds
-  std::uint64_t sampled_cost = 0;  // of it, in periods
-  std::uint64_t processor = 0;     // nanoseconds of the whole process
+  std::uint64_t cost = 0;       // nanoseconds
+  std::uint64_t processor = 0;  // nanoseconds of the whole process
   Sums sums;
 };
 
@@ -118,11 +112,12 @@ class Controller {
   // While it is made no other thread runs it. `seed` is for the report.
   void begin(std::uint64_t seed, std::uint64_t budget, double most) {
     totals_.seed = seed;
-    budget_ = budget;
     most_ = most;
     tick_rate_.begin();
     start_ = clock_now(CLOCK_PROCESS_CPUTIME_ID);
     can_give_back_ = raw_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+    budget_ = budget;
+    if (budget != 0) begin_budget({});
   }
 
   // Until no thread of the program is left: libc ends a process with its last thread,
@@ -158,6 +153,8 @@ class Controller {
     return false;
   }
 
+  // What is done while a period is open is sampled: a thread joins at its next event, and
+  // between events there is nothing to sample.
   [[nodiscard]] Measured measure() {
     Measured now;
     {
@@ -165,20 +162,18 @@ class Controller {
       now.sums = ended;
       for (const ThreadState* thread = registry().first(); thread != nullptr; thread = thread->next) {
         now.sums.add(*thread);
-        if (thread->life != ThreadState::Life::kRunning || peek(thread->sampling.is_in_period) == 0) continue;
-        const std::uint64_t time = clock_now(clock_of_thread(thread->info->os_id));
-        now.sums.sampled_time += at_least_zero(time, peek(thread->sampling.entered_time));
-        now.sums.sampled_cost += at_least_zero(peek(thread->sampling.cost), peek(thread->sampling.entered_cost));
       }
     }
     now.processor = at_least_zero(clock_now(CLOCK_PROCESS_CPUTIME_ID), start_);
-    now.cost = tick_rate_.in_time(now.sums.cost) + peek(own_time_);
-    now.sampled_cost = tick_rate_.in_time(now.sums.sampled_cost);
-    now.work = {at_least_zero(now.processor, now.cost), at_least_zero(now.sums.sampled_time, now.sampled_cost)};
+    now.cost = tick_rate_.in_time(now.sums.cost) + now.sums.long_cost + peek(own_time_);
+    SpinHolder hold(lock_);
     // Measured work does not shrink.
-    if (now.work.all < latest_.all) now.work.all = latest_.all;
-    if (now.work.sampled < latest_.sampled) now.work.sampled = latest_.sampled;
-    latest_ = now.work;
+    const std::uint64_t all = at_least_zero(now.processor, now.cost);
+    if (all > latest_.all) {
+      if (period_is_open.load(std::memory_order_relaxed)) latest_.sampled += all - latest_.all;
+      latest_.all = all;
+    }
+    now.work = latest_;
     return now;
   }
 
@@ -223,27 +218,44 @@ class Controller {
     });
   }
 
-  // The rate at which the cost would be the budget, by what it was since the last time.
+  // The rate at which sampling would cost the budget, by what it cost since the last
+  // time. What events cost anyway is measured while nothing is sampled: at first, and
+  // again now and then. All above that is the cost of sampling, in periods and after
+  // them, as long as there are records to check.
   void follow_budget(const Measured& now) {
-    if (budget_ == 0 || now.processor - budget_base_.processor < kBudgetInterval) return;
-    const double processor = static_cast<double>(now.processor - budget_base_.processor);
-    const double sampled = static_cast<double>(now.work.sampled - budget_base_.work.sampled);
-    const double sampled_cost = static_cast<double>(at_least_zero(now.sampled_cost, budget_base_.sampled_cost));
-    const double other_cost = static_cast<double>(at_least_zero(now.cost, budget_base_.cost)) - sampled_cost;
-    if (sampled > 0) cost_per_work_ = sampled_cost / sampled;
-    const double room =
-        static_cast<double>(budget_) / raw_report::kWholeRate - (other_cost > 0 ? other_cost : 0) / processor;
-    double rate = cost_per_work_ > 0 ? room / cost_per_work_ : periods_.rate() * 2;
-    if (rate > periods_.rate() * 2) rate = periods_.rate() * 2;  // measured costs are noisy
-    if (rate < kLeastRate) rate = kLeastRate;
-    if (rate > most_) rate = most_;
+    if (budget_ == 0) return;
+    const auto since = [](std::uint64_t later, std::uint64_t earlier) {
+      return static_cast<double>(at_least_zero(later, earlier));
+    };
+    const double processor = since(now.processor, budget_base_.processor);
+    const double cost = since(now.cost, budget_base_.cost);
+    const double sampled = since(now.work.sampled, budget_base_.work.sampled);
+    // A single period says little.
+    const double enough = is_calibrating_ ? 0 : kPeriodsPerStep * static_cast<double>(periods_.length());
+    if (processor < kShortestStep || (sampled < enough && processor < kLongestStep)) return;
     budget_base_ = now;
-    periods_.set_rate(rate, now.work);
+    if (is_calibrating_) {
+      idle_share_ = cost / processor;
+      is_calibrating_ = false;
+      return periods_.set_rate(next_rate_, now.work);
+    }
+    const double of_sampling = cost - idle_share_ * processor;
+    const double wanted = static_cast<double>(budget_) / raw_report::kWholeRate * processor;
+    const double rate = periods_.rate();
+    next_rate_ = of_sampling <= 0 ? rate * 2 : rate * wanted / of_sampling;
+    next_rate_ = limited(next_rate_, rate / 4, rate * 2);  // measurements are noisy
+    next_rate_ = limited(next_rate_, kLeastRate, most_);
+    is_calibrating_ = ++budget_steps_ % kStepsUntilCalibration == 0;
+    periods_.set_rate(is_calibrating_ ? 0 : next_rate_, now.work);
+  }
+  [[nodiscard]] static double limited(double value, double least, double most) {
+    return value < least ? least : value > most ? most : value;
   }
 
   void note_totals(const Measured& now) {
     SpinHolder hold(lock_);
-    totals_.rate = static_cast<std::uint64_t>(periods_.rate() * raw_report::kWholeRate + 0.5);
+    const double rate = is_calibrating_ ? next_rate_ : periods_.rate();
+    totals_.rate = static_cast<std::uint64_t>(rate * raw_report::kWholeRate + 0.5);
     totals_.budget = budget_;
     totals_.period_us = static_cast<std::uint64_t>(options().period_us);
     totals_.periods = periods_.count();
@@ -280,23 +292,34 @@ class Controller {
 
   void set_rate(double rate) {
     most_ = rate;
+    if (budget_ != 0) return begin_budget(measure());
     periods_.set_rate(rate, measure().work);
   }
   void set_budget(std::uint64_t budget) {
     budget_ = budget;
     most_ = 1;
-    budget_base_ = measure();
-    if (periods_.rate() <= 0) periods_.set_rate(kLeastRate, budget_base_.work);
+    if (budget != 0) begin_budget(measure());
+  }
+  void begin_budget(const Measured& now) {
+    budget_base_ = now;
+    next_rate_ = most_ < kFirstRateOfBudget ? most_ : kFirstRateOfBudget;
+    is_calibrating_ = true;
+    periods_.set_rate(0, now.work);
   }
 
   static constexpr std::uint32_t kFewThreads = 64;
-  static constexpr std::uint64_t kBudgetInterval = 100 * kMillisecond;
+  // Steps by which the rate follows a budget, in processor time and in periods.
+  static constexpr double kShortestStep = 100.0 * kMillisecond;
+  static constexpr double kLongestStep = 2000.0 * kMillisecond;
+  static constexpr double kPeriodsPerStep = 4;
   static constexpr double kLeastRate = 0.0001;
+  static constexpr double kFirstRateOfBudget = 0.002;
+  static constexpr std::uint32_t kStepsUntilCalibration = 32;
 
   WorkPeriods periods_;
   TickRate tick_rate_;
   Requests requests_;
-  WorkPeriods::Work latest_;
+  WorkPeriods::Work latest_;  // lock_
   std::uint64_t start_ = 0;
   std::uint64_t own_time_ = 0;
   std::uint64_t last_wall_ = 0;
@@ -305,8 +328,11 @@ class Controller {
   std::uint64_t idle_wait_ = 0;
   bool can_give_back_ = false;
   std::uint64_t budget_ = 0;
-  double most_ = 1;  // with a budget: the rate at most
-  double cost_per_work_ = 0;
+  double most_ = 1;        // with a budget: the rate at most
+  double idle_share_ = 0;  // of processor time, that events take when nothing is sampled
+  double next_rate_ = 0;
+  bool is_calibrating_ = false;
+  std::uint32_t budget_steps_ = 0;
   Measured budget_base_;
   SpinLock lock_;
   raw_report::Sampling totals_;  // lock_
@@ -353,11 +379,9 @@ void start_sampling_control() {
   const RuntimeScope scope;
   const bool has_rate = options().rate >= 0;
   const double most = has_rate ? static_cast<double>(options().rate) / raw_report::kWholeRate : 1;
-  constexpr double kFirstRateOfBudget = 0.001;
-  const double rate = options().budget == 0 || most < kFirstRateOfBudget ? most : kFirstRateOfBudget;
   const std::uint64_t seed = options().seed != 0 ? static_cast<std::uint64_t>(options().seed) : some_seed() >> 16;
   const std::int64_t period = options().period_us > 0 ? options().period_us : 1;
-  controller = new (controller_memory) Controller(rate, static_cast<std::uint64_t>(period) * kMicrosecond, seed);
+  controller = new (controller_memory) Controller(most, static_cast<std::uint64_t>(period) * kMicrosecond, seed);
   controller->begin(seed, static_cast<std::uint64_t>(options().budget), most);
   if (create_thread()) return;
   say("no thread for sampling; nothing is sampled");

@@ -168,6 +168,11 @@ inline void advance(ThreadState& thread) {
 
 [[nodiscard]] inline std::uint32_t thread_number(const ThreadState& thread) { return raw(thread.clock.id()); }
 
+// The thread accesses so many bytes: what is found in a range is counted once.
+inline void number_range(ThreadState& self, std::size_t size) {
+  self.range_number = size > 16 ? (std::uint64_t{thread_number(self)} << 40) | ++self.ranges : 0;
+}
+
 // What a thread (and all threads) know about an entry of the shadow.
 class ThreadView {
  public:

@@ -6,6 +6,7 @@
 #include "runtime/cell_blocks.h"
 #include "runtime/cell_chains.h"
 #include "runtime/origins.h"
+#include "runtime/sampling.h"
 #include "runtime/shadow_pages.h"
 
 namespace deadheat::runtime {
@@ -89,17 +90,19 @@ void check_word(ThreadState& self, ShadowCell& cell, CellAccess access, Address 
   }
   if (caught.count == 0) return;
   access.origin = origin_of(self, code_and_shape);
-  self.range_number = 0;
   caught.report(self, access, word);
 }
 
-// The common case: the cell's only entry is ordered before the access. False when it is
-// another case.
+// The common cases: the cell's only entry is ordered before the access, or such that it
+// cannot race with it and stays. False when it is another case.
 [[gnu::always_inline]] inline bool settle_alone(ShadowCell& cell, const CellAccess& access, const ThreadView& view) {
   const std::uint64_t bits = cell.entries[0].load(std::memory_order_acquire);
   if (cell.entries[1].load(std::memory_order_acquire) != 0) return false;
   const CellEntry entry = CellEntry::from_bits(bits);
-  if (!view.happened_before(entry)) return false;
+  if (!view.happened_before(entry)) {
+    const bool collides = entry.conflicts_with(access.kind) && (entry.mask() & access.mask) != 0;
+    return !collides && entry.has_bytes() && !view.is_obsolete(entry);
+  }
   const CellEntry left = left_by_unsampled(entry, access, view);
   if (left == entry) return cell.entries[0].load(std::memory_order_acquire) == bits;
   if (!replace_entry(cell.entries[0], bits, left.has_bytes() ? left.bits() : 0)) return false;
@@ -133,6 +136,8 @@ bool has_no_record(Address begin, std::size_t size) {
 void check_unsampled(ThreadState& self, AccessKind kind, Address begin, Address end, std::uint64_t code_and_shape) {
   CellAccess access{short_epoch(self.clock.epoch()), 0, kind, OriginId::kUnknown};
   const ThreadView view(self);
+  number_range(self, end - begin);
+  const LongSamplingEvent timed(self, end - begin);
   for (Address first = begin & ~Address{7}; first < end; first = end_of_granule(first)) {
     if (!may_have_records(first)) continue;
     const Address last = end < end_of_granule(first) ? end : end_of_granule(first);
