@@ -59,7 +59,7 @@ inline int run_program(std::span<const Program> programs, int argc, char** argv)
   const auto program =
       std::find_if(programs.begin(), programs.end(), [&](const Program& candidate) { return candidate.name == name; });
   const int percent = argc > 2 ? std::atoi(argv[2]) : 100;
-  if (program == programs.end() || percent < 1 || percent > 1000) {
+  if (program == programs.end() || percent < 1 || percent > 10000) {
     std::fprintf(stderr, "usage: %s NAME [PERCENT] | %s --list\n", argv[0], argv[0]);
     return 2;
   }
