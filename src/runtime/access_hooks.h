@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "runtime/access_check.h"
+#include "runtime/sampling.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/thread_state.h"
 
@@ -20,12 +21,13 @@ namespace deadheat::runtime {
 // The thread accessed these bytes of the word like this in this epoch already; or it
 // does not sample, and nobody else has left a record.
 [[nodiscard, gnu::always_inline]] inline bool passes(const ShadowCell& cell, AccessKind kind, std::uint64_t mask) {
+  const std::uint64_t epoch_bits = current.epoch_bits;
   const std::uint64_t mask_bits = mask << CellEntry::kMaskShift;
+  const std::uint64_t wanted = epoch_bits ^ mask_bits;
   const std::uint64_t care = CellEntry::care_bits(kind, mask_bits);
-  const std::uint64_t first = cell.entries[0].load(std::memory_order_relaxed);
-  if (((first ^ current.epoch_bits ^ mask_bits) & care) == 0) return true;
-  const std::uint64_t second = cell.entries[1].load(std::memory_order_relaxed);
-  return ((second ^ current.second_epoch_bits ^ mask_bits) & care) == 0;
+  if (((cell.entries[0].load(std::memory_order_relaxed) ^ wanted) & care) == 0) return true;
+  if (((cell.entries[1].load(std::memory_order_relaxed) ^ wanted) & care) != 0) return false;
+  return epoch_bits != kNoRecord;  // only the first entry says that there is none
 }
 
 template <AccessKind kKind, std::size_t kSize>
