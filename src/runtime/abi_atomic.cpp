@@ -132,13 +132,13 @@ LoadSeen load_now(Address address, MemoryOrder order, Address code) {
 }
 
 // Neither to be recorded nor to be checked. Before that: what it hands on.
-bool passes_unseen(Address address) { return is_left_alone() && has_no_record(address, 1); }
+bool passes_unseen(Address address, std::size_t size) { return is_left_alone() && has_no_record(address, size); }
 
 // A relaxed operation of a thread that does not sample, on a variable that no clock was
 // ever published through. If somebody publishes the first one meanwhile, it may
 // stay with a value that it does not belong to: an order too many, in that moment.
-bool hands_on_nothing(Address address, MemoryOrder order) {
-  return order == MemoryOrder::kRelaxed && passes_unseen(address) && sync_table().is_surely_absent(address) &&
+bool hands_on_nothing(Address address, std::size_t size, MemoryOrder order) {
+  return order == MemoryOrder::kRelaxed && passes_unseen(address, size) && sync_table().is_surely_absent(address) &&
          current.state->clock.release_fence().empty();
 }
 
@@ -147,7 +147,8 @@ T atomic_load(const volatile T* at, int order_number, Address code) {
   if (!is_observed()) return machine_load(at);
   const auto address = reinterpret_cast<Address>(at);
   const MemoryOrder order = order_of(order_number);
-  if (current.epoch_bits != 0 && (!samples || passes_unseen(address))) {  // who spins comes here again and again
+  if (current.epoch_bits != 0 &&
+      (!samples || passes_unseen(address, sizeof(T)))) {  // who spins comes here again and again
     const T value = machine_load(at);
     if (current.state->last_load == load_now<T>(address, order, code)) return value;
     if (samples && sync_table().is_surely_absent(address)) return value;
@@ -173,7 +174,8 @@ T atomic_load(const volatile T* at, int order_number, Address code) {
 template <class T>
 void atomic_store(volatile T* at, T value, int order_number, Address code) {
   if (!is_observed()) return machine_store(at, value);
-  if (hands_on_nothing(reinterpret_cast<Address>(at), order_of(order_number))) return machine_store(at, value);
+  if (hands_on_nothing(reinterpret_cast<Address>(at), sizeof(T), order_of(order_number)))
+    return machine_store(at, value);
   RuntimeScope scope;
   ThreadState& self = runtime::self();
   const SamplingEvent event(self);
@@ -194,7 +196,8 @@ void atomic_store(volatile T* at, T value, int order_number, Address code) {
 template <class T, class Change>
 T atomic_update(volatile T* at, int order_number, Address code, Change&& change) {
   if (!is_observed()) return machine_update(at, change);
-  if (hands_on_nothing(reinterpret_cast<Address>(at), order_of(order_number))) return machine_update(at, change);
+  if (hands_on_nothing(reinterpret_cast<Address>(at), sizeof(T), order_of(order_number)))
+    return machine_update(at, change);
   RuntimeScope scope;
   ThreadState& self = runtime::self();
   const SamplingEvent event(self);

@@ -15,6 +15,7 @@
 #include "runtime/sampling.h"
 #include "runtime/sampling_control.h"
 #include "runtime/shadow_memory.h"
+#include "runtime/shadow_pages.h"
 #include "runtime/start.h"
 #include "runtime/sync_table.h"
 #include "runtime/thread_registry.h"
@@ -177,9 +178,11 @@ void on_fork_before() {
   registry().lock.lock();
   lock_regions();
   lock_benign_ranges();
+  lock_granules();
 }
 
 void on_fork_parent() {
+  unlock_granules();
   unlock_benign_ranges();
   unlock_regions();
   registry().lock.unlock();
@@ -191,6 +194,7 @@ void on_fork_parent() {
 }
 
 void on_fork_child() {
+  unlock_granules();
   unlock_benign_ranges();
   unlock_regions();
   registry().keep_only(current.state);

@@ -200,14 +200,19 @@ class Controller {
     if (registry().live_count() <= kFewThreads) refresh_known_to_all();
   }
 
+  // A thread that is in an event since the period was open may be.
+  [[nodiscard]] static bool is_anybody_recording() {
+    SpinHolder hold(registry().lock);
+    for (const ThreadState* thread = registry().first(); thread != nullptr; thread = thread->next) {
+      if (peek(thread->sampling.is_in_period) != 0 && peek(thread->sampling.depth) != 0) return true;
+    }
+    return false;
+  }
+
   // All periods are closed.
   void give_memory_back() {
     if (!can_give_back_) return;
-    if (raw_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) return;
-    SpinHolder hold(registry().lock);
-    for (const ThreadState* thread = registry().first(); thread != nullptr; thread = thread->next) {
-      if (peek(thread->sampling.is_in_period) != 0 && peek(thread->sampling.depth) != 0) return;
-    }
+    if (raw_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0 || is_anybody_recording()) return;
     sweep_granules([](Address granule) {
       ShadowCell* const first = cell_of(granule);
       bool is_empty = true;

@@ -129,4 +129,7 @@ void sweep_granules(bool (*is_empty)(Address granule)) {
   noted->resize(kept);
 }
 
+void lock_granules() { noting.lock(); }
+void unlock_granules() { noting.unlock(); }
+
 }  // namespace deadheat::runtime

@@ -47,5 +47,8 @@ void note_record(Address address);
 // has none: then its cells have gone back to the system, or will. Nobody records
 // anything meanwhile.
 void sweep_granules(bool (*is_empty)(Address granule));
+// fork: the lock of that table.
+void lock_granules();
+void unlock_granules();
 
 }  // namespace deadheat::runtime
