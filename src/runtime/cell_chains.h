@@ -40,35 +40,29 @@ class BlockUse {
   ThreadState& self_;
 };
 
-// The entries of a cell and its chain, with the links, as they were seen; none at all
-// when they are too many.
-struct SeenChain {
-  static constexpr int kMost = 1 + 5 * CellBlock::kEntries;
-  std::atomic<std::uint64_t>* places[kMost];
-  std::uint64_t seen[kMost];
-  int count = 0;
+// Calls visit for the places of a cell and its chain, with those of the links; not for
+// the cell's own link.
+template <class Visit>
+[[gnu::always_inline]] inline void for_each_place(ShadowCell& cell, std::uint64_t link, Visit&& visit) {
+  visit(cell.entries[0], cell.entries[0].load(std::memory_order_seq_cst));
+  for (std::uint64_t next = link; is_link(next);) {
+    CellBlock* block = block_of(next);
+    for (std::atomic<std::uint64_t>& entry : block->entries) {
+      next = entry.load(std::memory_order_seq_cst);
+      visit(entry, next);
+    }
+  }
+}
 
-  SeenChain(ShadowCell& cell, std::uint64_t link) {
-    add(cell.entries[0]);
-    for (std::uint64_t next = link; is_link(next); next = seen[count - 1]) {
-      if (count + CellBlock::kEntries > kMost) {
-        count = 0;
-        return;
-      }
-      CellBlock* block = block_of(next);
-      for (std::atomic<std::uint64_t>& entry : block->entries) add(entry);
-    }
-  }
-  void add(std::atomic<std::uint64_t>& place) {
-    places[count] = &place;
-    seen[count++] = place.load(std::memory_order_acquire);
-  }
-  [[nodiscard]] bool is_unchanged() const {
-    for (int index = 0; index < count; ++index) {
-      if (places[index]->load(std::memory_order_seq_cst) != seen[index]) return false;
-    }
-    return true;
-  }
+// Stands for all that was seen in a chain: what differs has another one, but for a
+// chance that is smaller than that of a machine error.
+class ChainHash {
+ public:
+  void add(std::uint64_t entry) { hash_ = (hash_ ^ entry) * 0xd6e8feb86659fd93ULL + 1; }
+  friend bool operator==(ChainHash, ChainHash) = default;
+
+ private:
+  std::uint64_t hash_ = 0;
 };
 
 // kAgain: the cell changed meanwhile; nothing was done.

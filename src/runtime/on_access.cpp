@@ -178,24 +178,35 @@ namespace {
 }
 
 // The same access as an own one in an earlier epoch, and nothing in the chain that it
-// could race with. Long chains are looked through for what may go now and then.
+// could race with. Long chains are looked through for what may go now and then, the
+// more seldom the longer they are: that compares entries with each other.
 template <AccessKind kKind>
 bool settle_in_chain(ShadowCell& cell, std::uint64_t link, CellEntry own, Address word) {
-  constexpr int kShort = 1 + CellBlock::kEntries;
-  constexpr std::uint32_t kSeldom = 16;
+  constexpr std::uint32_t kShort = 1 + CellBlock::kEntries;
+  constexpr std::uint32_t kSeldom = 4;  // times the length
   const CellAccess access{own.epoch(), own.mask(), kKind, own.origin()};
   ThreadState& self = *current.state;
   const ThreadView view(self);
-  SeenChain chain(cell, link);
-  if (chain.count > kShort && own.epoch().clock() % kSeldom == 0) return false;
-  int found = -1;
-  for (int index = 0; index < chain.count; ++index) {
-    const CellEntry entry = CellEntry::from_bits(chain.seen[index]);
-    if (entry.is_empty() || is_link(chain.seen[index])) continue;
-    if (is_race(entry, access, view)) return false;
-    if (rules::is_same_access(entry, own)) found = index;
-  }
-  if (found < 0) return false;
+  std::atomic<std::uint64_t>* place = nullptr;
+  std::uint64_t replaced = 0;
+  std::uint32_t count = 0;
+  bool races = false;
+  ChainHash expected;
+  for_each_place(cell, link, [&](std::atomic<std::uint64_t>& at, std::uint64_t bits) {
+    ++count;
+    const CellEntry entry = CellEntry::from_bits(bits);
+    if (bits != 0 && !is_link(bits)) {
+      races |= is_race(entry, access, view);
+      if (place == nullptr && rules::is_same_access(entry, own)) {
+        place = &at;
+        replaced = bits;
+        return expected.add(own.bits());
+      }
+    }
+    expected.add(bits);
+  });
+  if (races || place == nullptr) return false;
+  if (count > kShort && own.epoch().clock() % (kSeldom * count) == 0) return false;
   bool is_quiet = true;
   bool is_linked = true;
   {
@@ -203,9 +214,10 @@ bool settle_in_chain(ShadowCell& cell, std::uint64_t link, CellEntry own, Addres
     const RuntimeScope scope;
     const BlockUse use(self);
     if (cell.entries[1].load(std::memory_order_seq_cst) != link) return false;
-    if (!replace_entry(*chain.places[found], chain.seen[found], own.bits())) return false;
-    chain.seen[found] = own.bits();
-    is_quiet = chain.is_unchanged();
+    if (!replace_entry(*place, replaced, own.bits())) return false;
+    ChainHash found;
+    for_each_place(cell, link, [&](const std::atomic<std::uint64_t>&, std::uint64_t bits) { found.add(bits); });
+    is_quiet = found == expected;
     is_linked = cell.entries[1].load(std::memory_order_seq_cst) == link;
   }
   if (!is_quiet || !is_linked) look_at_changed(word, own);
