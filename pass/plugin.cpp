@@ -4,6 +4,7 @@
 // what it can. clang's own pass of -fsanitize=thread comes after both (with
 // -tsan-instrument-memory-accesses=0 and -tsan-instrument-func-entry-exit=0) and
 // makes hooks of atomic operations, of memcpy and the like.
+#include "announcement.h"
 #include "hoisting.h"
 #include "instrument.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -32,6 +33,7 @@ void register_callbacks(llvm::PassBuilder& builder) {
       [](llvm::FunctionPassManager& manager, llvm::OptimizationLevel) { add_hoisting(manager); });
   builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& manager, llvm::OptimizationLevel) {
     manager.addPass(llvm::createModuleToFunctionPassAdaptor(InstrumentPass()));
+    manager.addPass(AnnouncePass());
   });
   builder.registerPipelineParsingCallback(
       [](llvm::StringRef name, llvm::FunctionPassManager& manager, llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
@@ -42,6 +44,12 @@ void register_callbacks(llvm::PassBuilder& builder) {
         } else {
           return false;
         }
+        return true;
+      });
+  builder.registerPipelineParsingCallback(
+      [](llvm::StringRef name, llvm::ModulePassManager& manager, llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
+        if (name != "deadheat-announce") return false;
+        manager.addPass(AnnouncePass());
         return true;
       });
 }

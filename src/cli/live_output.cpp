@@ -42,6 +42,12 @@ int open_log(const std::string& path) {
 
 std::vector<std::string> sampling_lines(const LiveReport& report, const LiveEnding& ending) {
   if (const auto sampling = report.sampling()) return describe_sampling(*sampling);
+  if (const auto cold = report.cold_calls()) return describe_cold_calls(*cold);
+  if (ending.cold_sampling_requested && report.process_count() != 0) {
+    return {
+        "how many calls were sampled is not known: the program's runtime did not say (it was killed, or is too old for "
+        "--sampler cold)"};
+  }
   if (!ending.sampling_requested || report.process_count() == 0) return {};
   return {
       "which share of the work was sampled is not known: the program's runtime did not say (it was killed, or is too "
@@ -137,8 +143,9 @@ Status LiveOutput::finish(LiveReport& report, const LiveEnding& ending) {
     write(0, text);
     return {};
   }
-  const std::string json = format_live_json_report(report, {DEADHEAT_VERSION, ending.program, ending.exit_status,
-                                                            ending.signal, ending.problem, ending.sampling_requested});
+  const std::string json =
+      format_live_json_report(report, {DEADHEAT_VERSION, ending.program, ending.exit_status, ending.signal,
+                                       ending.problem, ending.sampling_requested, ending.cold_sampling_requested});
   if (!document_) {
     write(0, json);
     return {};

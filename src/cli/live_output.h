@@ -41,6 +41,7 @@ struct LiveEnding {
   std::optional<int> signal;
   std::optional<std::string> problem;  // why the report is not complete
   bool sampling_requested = false;
+  bool cold_sampling_requested = false;
 };
 
 class LiveOutput {

@@ -54,11 +54,17 @@ Examples:
   deadheat run --record bank.dht ./bank && deadheat analyze bank.dht
   deadheat run --rate 3% ./bank                  sample: much cheaper, finds some
   deadheat run --budget 5% ./bank                the same, the rate follows from the cost
+  deadheat run --sampler cold ./bank             look at code that rarely runs
 
 With --rate or --budget random periods are sampled. A race is found if its first access
 was sampled: one that occurs once in a run, with a probability equal to the rate. What
 one run and many runs say is told at the end. 'deadheat tune' changes rate and budget of
 a running program.
+
+With --sampler cold each function is looked at in each thread when it begins to be used,
+then in ever fewer of its calls, down to one in a thousand. Races between hot places are
+missed more often than not; there is no guarantee. The program must have been built with
+calls: by g++, or with 'deadheat c++ --pass=no'.
 
 Suppressions are those of TSan: 'race:pattern' hides races with the pattern in a
 function, file or module of either stack, 'race_top:' looks at the innermost frame only,
@@ -242,6 +248,7 @@ class Run {
     LiveEnding ending;
     ending.program = program;
     ending.sampling_requested = options_.settings.sampling.is_on();
+    ending.cold_sampling_requested = options_.settings.sampling.sampler == Sampler::kCold;
     if (end.was_ended) {
       ending.words = "; program was ended at the first race";
     } else if (WIFSIGNALED(end.wait_status)) {

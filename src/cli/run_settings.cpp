@@ -69,6 +69,39 @@ Status add_share(std::string_view text, std::string_view name, std::int64_t none
   return {};
 }
 
+// The sampler, likewise.
+Status add_sampler(std::string_view text, std::optional<Sampler>& target) {
+  const auto value = setting_of(text, "sampler");
+  if (!value || target) return {};
+  for (const auto& [word, sampler] : sampler_choices()) {
+    if (word == *value) target = sampler;
+  }
+  if (target) return {};
+  return Error{ErrorCode::kInvalid,
+               fmt::format("sampler={} in {} is none of none, pacer and cold", *value, raw_report::kOptionsVariable)};
+}
+
+// Whether the sampler goes with the rest.
+Status check_sampler(const RunSettings& settings) {
+  const SamplingOptions& sampling = settings.sampling;
+  const auto invalid = [](std::string message) { return Error{ErrorCode::kInvalid, std::move(message)}; };
+  if (sampling.sampler == Sampler::kPacer && !sampling.is_on()) {
+    return invalid("--sampler pacer needs --rate or --budget; see 'deadheat run --help'");
+  }
+  if (sampling.sampler == Sampler::kNone && sampling.is_on()) {
+    return invalid(
+        fmt::format("--sampler none checks everything and cannot go with --rate or --budget, or either in {}",
+                    raw_report::kOptionsVariable));
+  }
+  if (sampling.sampler != Sampler::kCold) return {};
+  if (sampling.is_on()) {
+    return invalid(fmt::format("--sampler cold has no rate and cannot go with --rate or --budget, or either in {}",
+                               raw_report::kOptionsVariable));
+  }
+  if (settings.record) return invalid("--record keeps every event and cannot go with --sampler cold");
+  return {};
+}
+
 bool is_true(std::string_view value) { return value == "1" || value == "true" || value == "yes"; }
 
 }  // namespace
@@ -100,6 +133,7 @@ Status add_environment(RunSettings& settings) {
     }
   }
   const std::string text = environment_value(raw_report::kOptionsVariable);
+  if (Status status = add_sampler(text, settings.sampling.sampler); !status.ok()) return status;
   if (Status status = add_share(text, "rate", -1, settings.sampling.rate); !status.ok()) return status;
   return add_share(text, "budget", 0, settings.sampling.budget);
 }
@@ -108,6 +142,7 @@ Status check_settings(const RunSettings& settings) {
   const SamplingOptions& sampling = settings.sampling;
   const auto invalid = [](std::string message) { return Error{ErrorCode::kInvalid, std::move(message)}; };
   if (sampling.budget == 0) return invalid("a budget of 0 leaves no time to sample; see 'deadheat run --help'");
+  if (Status status = check_sampler(settings); !status.ok()) return status;
   if (!sampling.is_on() && (sampling.seed || sampling.period_us)) {
     return invalid(
         fmt::format("{} needs --rate or --budget; see 'deadheat run --help'", sampling.seed ? "--seed" : "--period"));
@@ -122,7 +157,7 @@ Status check_settings(const RunSettings& settings) {
 
 std::string runtime_options(const RunSettings& settings) {
   std::string options = environment_value(raw_report::kOptionsVariable);
-  const auto add = [&](std::string_view name, std::uint64_t value) {
+  const auto add = [&](std::string_view name, auto value) {
     options += fmt::format("{}{}={}", options.empty() ? "" : ":", name, value);
   };
   add("exitcode", 0);
@@ -131,6 +166,9 @@ std::string runtime_options(const RunSettings& settings) {
   if (settings.memory_limit != 0) add("memory_limit", settings.memory_limit);
   if (settings.strict_atomics) add("strict_atomics", 1);
   const SamplingOptions& sampling = settings.sampling;
+  for (const auto& [word, sampler] : sampler_choices()) {
+    if (sampling.sampler && sampling.sampler == sampler) add("sampler", word);
+  }
   if (sampling.rate) add("rate", *sampling.rate);
   if (sampling.budget) add("budget", *sampling.budget);
   if (sampling.period_us) add("period_us", *sampling.period_us);

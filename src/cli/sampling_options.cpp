@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/choice.h"
 #include "cli/rate.h"
 #include "runtime/raw_report.h"
 
@@ -51,6 +52,12 @@ std::optional<std::uint64_t> parse_period(std::string_view text) {
   return static_cast<std::uint64_t>(std::llround(period));
 }
 
+const Choices<std::optional<Sampler>>& sampler_choices() {
+  static const Choices<std::optional<Sampler>> choices = {
+      {"none", Sampler::kNone}, {"pacer", Sampler::kPacer}, {"cold", Sampler::kCold}};
+  return choices;
+}
+
 void add_rate_and_budget(CLI::App& command, SamplingOptions& target) {
   add_share_option(
       command, "--rate", [&target](double share) { target.rate = parts_per_million(share); },
@@ -61,6 +68,9 @@ void add_rate_and_budget(CLI::App& command, SamplingOptions& target) {
 }
 
 void add_sampling_options(CLI::App& command, SamplingOptions& target) {
+  add_choice<std::optional<Sampler>>(
+      command, "--sampler", target.sampler, sampler_choices(),
+      "pacer: periods, as --rate or --budget says; cold: code that rarely runs; none: everything is checked (default)");
   add_rate_and_budget(command, target);
   const auto check = [](const std::string& text) {
     if (parse_period(text)) return std::string();

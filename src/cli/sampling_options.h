@@ -8,15 +8,29 @@
 #include <optional>
 #include <string_view>
 
+#include "cli/choices.h"
+
 namespace deadheat {
+
+// Which accesses a program that samples looks at.
+enum class Sampler : std::uint8_t {
+  kNone,   // all of them
+  kPacer,  // those in periods, as rate and budget say
+  kCold,   // those in calls of functions that rarely run
+};
+
+// The words for them, on the command line and in DEADHEAT_OPTIONS.
+[[nodiscard]] const Choices<std::optional<Sampler>>& sampler_choices();
 
 // Shares are in parts per million, as the runtime takes them.
 struct SamplingOptions {
+  std::optional<Sampler> sampler;
   std::optional<std::uint64_t> rate;
   std::optional<std::uint64_t> budget;
   std::optional<std::uint64_t> period_us;
   std::optional<std::uint64_t> seed;
 
+  // Periods are sampled.
   [[nodiscard]] bool is_on() const { return rate.has_value() || budget.has_value(); }
 };
 
@@ -27,7 +41,7 @@ struct SamplingOptions {
 // --rate and --budget. The target must outlive the parsing; a bad value is a usage error.
 void add_rate_and_budget(CLI::App& command, SamplingOptions& target);
 
-// These and --period and --seed.
+// These and --sampler, --period and --seed.
 void add_sampling_options(CLI::App& command, SamplingOptions& target);
 
 }  // namespace deadheat

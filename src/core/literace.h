@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // LiteRace: samples cold code (Marino, Musuvathi, Narayanasamy, PLDI 2009), as a
-// baseline for PACER.
+// baseline for PACER. In traces; in running programs it is runtime/cold_sampling.h.
 //
 // The idea is that races which survived testing are in code that rarely runs. Each
 // function starts with all its calls sampled; after a burst of ten sampled calls
@@ -29,35 +29,11 @@
 
 #include "base/flat_map.h"
 #include "base/paged_table.h"
+#include "core/cold_code_sampler.h"
 #include "core/detector.h"
 #include "model/event.h"
 
 namespace deadheat {
-
-// Which calls of one function in one thread are sampled.
-class ColdCodeSampler {
- public:
-  static constexpr std::uint32_t kBurst = 10;
-  static constexpr std::uint32_t kFloor = 1000;  // one call in so many
-
-  // A call begins. Whether it is sampled.
-  [[nodiscard]] bool enter() {
-    if (skip_ != 0) {
-      --skip_;
-      return false;
-    }
-    if (++in_burst_ < kBurst) return true;
-    in_burst_ = 0;
-    one_in_ = one_in_ < kFloor ? one_in_ * 10 : kFloor;
-    skip_ = kBurst * (one_in_ - 1);
-    return true;
-  }
-
- private:
-  std::uint32_t one_in_ = 1;
-  std::uint32_t in_burst_ = 0;  // sampled of the current burst
-  std::uint32_t skip_ = 0;      // calls before the next one
-};
 
 // Leaves out what is not sampled and lets a full detector judge the rest.
 class LiteRace final : public Detector {

@@ -198,6 +198,17 @@ Json sampling_of(const LiveSampling& sampling) {
   return out;
 }
 
+Json cold_sampling_of(const LiveColdCalls& cold) {
+  Json out;
+  out["calls"] = cold.calls;
+  out["sampled_calls"] = cold.sampled_calls;
+  out["processes"] = cold.processes;
+  out["silent_processes"] = cold.silent_processes;
+  out["refusing_processes"] = cold.refusing_processes;
+  out["note"] = kColdCodeNote;
+  return out;
+}
+
 std::string text_of_document(const Json& document) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -246,6 +257,11 @@ std::string format_live_json_report(LiveReport& report, const LiveRunFacts& fact
     document["sampling"] = sampling_of(*sampling);
   } else if (facts.sampling_requested) {
     document["sampling"] = nullptr;
+  }
+  if (const auto cold = report.cold_calls()) {
+    document["cold_sampling"] = cold_sampling_of(*cold);
+  } else if (facts.cold_sampling_requested) {
+    document["cold_sampling"] = nullptr;
   }
   document["counters"] = Json::object();
   document["losses"] = Json::object();

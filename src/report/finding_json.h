@@ -27,6 +27,7 @@ struct LiveRunFacts {
   std::optional<int> signal;           // that killed it
   std::optional<std::string> problem;  // why the report is not complete
   bool sampling_requested = false;
+  bool cold_sampling_requested = false;
 };
 
 // The same document for races of a running program: "run" stands where an

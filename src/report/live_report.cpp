@@ -52,6 +52,8 @@ LiveReport::News LiveReport::add(const RawPacket& packet) {
     add_summary(life_of(packet.process), *summary);
   } else if (const auto* sampling = std::get_if<SamplingPacket>(&packet.body)) {
     life_of(packet.process).sampling = sampling->sampling;
+  } else if (const auto* cold = std::get_if<ColdCallsPacket>(&packet.body)) {
+    life_of(packet.process).cold_calls = cold->calls;
   }
   return news;
 }
@@ -144,6 +146,16 @@ std::optional<LiveSampling> LiveReport::sampling() const {
   LiveSampling sum;
   for (const Life& life : lives_) {
     if (life.sampling) sum.add(*life.sampling);
+  }
+  if (sum.processes == 0) return std::nullopt;
+  sum.silent_processes = lives_.size() - sum.processes;
+  return sum;
+}
+
+std::optional<LiveColdCalls> LiveReport::cold_calls() const {
+  LiveColdCalls sum;
+  for (const Life& life : lives_) {
+    if (life.cold_calls) sum.add(*life.cold_calls);
   }
   if (sum.processes == 0) return std::nullopt;
   sum.silent_processes = lives_.size() - sum.processes;

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "report/live_cold_calls.h"
 #include "report/live_finding.h"
 #include "report/live_sampling.h"
 #include "report/module_map.h"
@@ -71,6 +72,8 @@ class LiveReport {
   [[nodiscard]] std::vector<LiveCounter> counters() const;
   // Of the last word of each process on it, added up; nothing if none samples.
   [[nodiscard]] std::optional<LiveSampling> sampling() const;
+  // The same for calls of cold code.
+  [[nodiscard]] std::optional<LiveColdCalls> cold_calls() const;
   // Whether every process that spoke said its last word.
   [[nodiscard]] bool is_complete() const;
   [[nodiscard]] std::uint64_t process_count() const { return lives_.size(); }
@@ -89,6 +92,7 @@ class LiveReport {
     std::map<std::uint64_t, std::uint64_t> occurrences;  // totals of its latest summary
     std::vector<RawCounter> counters;
     std::optional<raw_report::Sampling> sampling;
+    std::optional<raw_report::ColdCalls> cold_calls;
     bool is_finished = false;
   };
 

@@ -12,10 +12,6 @@ namespace {
 // The second bound that is told: what a tester may want to know of a race that is rare.
 constexpr double kRareOccurrence = 0.1;
 
-void add_to(std::uint64_t& sum, std::uint64_t number) {
-  if (__builtin_add_overflow(sum, number, &sum)) sum = UINT64_MAX;
-}
-
 std::string describe_request(const raw_report::Sampling& sampling) {
   const std::string rate = describe_share(share_of_million(sampling.rate));
   if (sampling.budget == 0) return fmt::format("asked for {}", rate);
@@ -41,6 +37,10 @@ std::string describe_bounds(double rate) {
 }
 
 }  // namespace
+
+void add_to(std::uint64_t& sum, std::uint64_t number) {
+  if (__builtin_add_overflow(sum, number, &sum)) sum = UINT64_MAX;
+}
 
 void LiveSampling::add(const raw_report::Sampling& one) {
   if (processes++ == 0) {

@@ -19,6 +19,9 @@
 
 namespace deadheat {
 
+// A sum that does not fit into 64 bits stays at the largest number.
+void add_to(std::uint64_t& sum, std::uint64_t number);
+
 // The processes of a run together.
 struct LiveSampling {
   // Amounts are added up. What was asked for (rate, budget, seed, period) is that of the

@@ -209,6 +209,13 @@ Parsed<SamplingPacket> parse_sampling(Cursor cursor) {
   return SamplingPacket{checked.value()};
 }
 
+Parsed<ColdCallsPacket> parse_cold_calls(Cursor cursor) {
+  raw_report::ColdCalls calls;
+  if (!cursor.take(calls)) return malformed("the calls of a process that samples cold code are too short");
+  if (calls.sampled_calls > calls.calls) return malformed("a process sampled more calls than it made");
+  return ColdCallsPacket{calls};
+}
+
 template <class Body>
 Result<RawPacket> packed(std::uint32_t process, Result<Body> body) {
   if (!body.ok()) return body.error();
@@ -255,6 +262,8 @@ Result<RawPacket> parse_packet(std::span<const std::byte> bytes) {
       return packed(header.process, parse_suppressions(cursor));
     case PacketKind::kSampling:
       return packed(header.process, parse_sampling(cursor));
+    case PacketKind::kColdCalls:
+      return packed(header.process, parse_cold_calls(cursor));
   }
   return Error{ErrorCode::kUnsupported,
                fmt::format("a packet is of kind {}, which this version does not know", raw(header.kind))};

@@ -75,6 +75,11 @@ struct SamplingPacket {
   raw_report::Sampling sampling;
 };
 
+// No more calls sampled than made.
+struct ColdCallsPacket {
+  raw_report::ColdCalls calls;
+};
+
 // Not checked event by event: the writer of the trace does that.
 struct EventsPacket {
   std::vector<Event> events;
@@ -94,7 +99,7 @@ struct ForkingPacket {
 struct RawPacket {
   std::uint32_t process = 0;
   std::variant<HelloPacket, ModulesPacket, FindingPacket, NoticePacket, SummaryPacket, EventsPacket, SitesPacket,
-               RecordingPacket, ForkingPacket, SuppressionsPacket, SamplingPacket>
+               RecordingPacket, ForkingPacket, SuppressionsPacket, SamplingPacket, ColdCallsPacket>
       body;
 };
 

@@ -15,6 +15,7 @@
 #include "core/cell_entry.h"
 #include "runtime/access_hooks.h"
 #include "runtime/cold_hooks.h"
+#include "runtime/cold_sampling.h"
 #include "runtime/counters.h"
 #include "runtime/on_access.h"
 #include "runtime/on_sync.h"
@@ -28,9 +29,11 @@ namespace {
 
 using enum AccessKind;
 
-[[gnu::noinline]] void enter_too_deep() {
+// No room: too deep, a thread that is not known yet, or calls are followed.
+[[gnu::noinline]] void enter_slowly(Address call, Address code) {
   if (detection_is_off.load(std::memory_order_relaxed)) return;
   if (current.state == nullptr) static_cast<void>(self());
+  if (follows_calls && enter_call(call, code)) return;
   if (current.top == current.limit) count_loss(Loss::kFramesLost);
 }
 
@@ -50,10 +53,13 @@ HOOK void __tsan_init() {
 
 HOOK void __tsan_func_entry(void* call) {
   if (!push_frame(reinterpret_cast<Address>(call))) [[unlikely]]
-    enter_too_deep();
+    enter_slowly(reinterpret_cast<Address>(call), CALLER);
 }
 
-HOOK void __tsan_func_exit() { pop_frame(); }
+HOOK void __tsan_func_exit() {
+  if (!pop_frame() && follows_calls) [[unlikely]]
+    leave_call();
+}
 
 #define ACCESS_HOOKS(size, access)                                                                                     \
   HOOK void __tsan_read##size(void* at) { access<kRead, size>(at, CALLER); }                                           \

@@ -28,7 +28,7 @@ class LeafFrame {
  public:
   explicit LeafFrame(Address caller) : is_open_(push_frame(caller)) {}
   ~LeafFrame() {
-    if (is_open_) pop_frame();
+    if (is_open_) static_cast<void>(pop_frame());
   }
   LeafFrame(const LeafFrame&) = delete;
   LeafFrame& operator=(const LeafFrame&) = delete;

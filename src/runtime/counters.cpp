@@ -2,6 +2,7 @@
 #include "runtime/counters.h"
 
 #include "runtime/cell_blocks.h"
+#include "runtime/cold_sampling.h"
 #include "runtime/hand_off.h"
 #include "runtime/options.h"
 #include "runtime/origins.h"
@@ -106,10 +107,22 @@ void add_sampling_counters(const SamplingCounters& sampling) {
   add_counter("non-sampling slow writes", sampling.checked_accesses[1], kStatistic);
 }
 
+void send_cold_calls() {
+  struct {
+    raw_report::PacketHeader header;
+    raw_report::ColdCalls calls;
+  } totals;
+  totals.calls = cold_call_totals();
+  totals.header.kind = raw_report::PacketKind::kColdCalls;
+  totals.header.size = sizeof totals;
+  send_packet(&totals.header);
+}
+
 }  // namespace
 
 void send_summary(SummaryKind kind) {
   if (samples) send_sampling();
+  if (follows_calls) send_cold_calls();
   SpinHolder hold(sending);
   packet.summary = {};
   packet.summary.is_final = kind == SummaryKind::kFinal ? 1 : 0;

@@ -24,6 +24,7 @@
 #include "runtime/access_check.h"
 #include "runtime/cell_blocks.h"
 #include "runtime/cell_chains.h"
+#include "runtime/cold_sampling.h"
 #include "runtime/counters.h"
 #include "runtime/footprints.h"
 #include "runtime/races.h"
@@ -142,7 +143,7 @@ void check_access(AccessKind kind, Address address, std::size_t size, Address co
   if (current.inside != 0 || detection_is_off.load(std::memory_order_relaxed)) return;
   RuntimeScope scope;
   ThreadState& self = runtime::self();
-  if (self.ignore.ignores(kind)) return;
+  if (self.ignore.ignores(kind) || is_blind()) return;
   const SamplingEvent event(self);
   if (is_unsampled(self)) {
     return check_unsampled(self, kind, address, address + size, code_and_shape(code, shape_of(kind, size, flags)));
@@ -372,6 +373,7 @@ template <AccessKind kKind, std::size_t kSize>
 template <AccessKind kKind, std::size_t kSize>
 [[gnu::noinline]] void find_origin_first(Address address, Address code) {
   if (samples) return check_at_times<kKind, kSize>(address, code);
+  if (is_blind()) return;  // an address that does not suit its size
   OriginId origin = OriginId::kUnknown;
   if (current.origins != no_origins && current.inside == 0) {
     RuntimeScope scope;
@@ -567,6 +569,7 @@ void check_atomic(ThreadState& self, AccessKind kind, Address address, std::size
 
 void on_range(ThreadState& self, AccessKind kind, Address begin, std::size_t size, Address code) {
   if (size == 0 || self.ignore.ignores(kind) || detection_is_off.load(std::memory_order_relaxed)) return;
+  if (kind != AccessKind::kFree && is_blind()) return;
   if (!has_shadow(begin, size)) return;
   if (is_left_alone() && has_no_record(begin, size)) return;
   if (!samples && kind != AccessKind::kFree && is_settled_range(kind, begin, size)) return;

@@ -3,6 +3,7 @@
 
 #include <sys/syscall.h>
 
+#include "runtime/cold_sampling.h"
 #include "runtime/footprints.h"
 #include "runtime/hand_off.h"
 #include "runtime/heap_table.h"
@@ -119,6 +120,7 @@ void on_thread_finished() {
   current.second_epoch_bits = 0;
   current.origins = no_origins;
   current.footprints = &no_footprints;
+  look_again_at_accesses();  // what a blind thread looks at goes with its state
   current.top = current.bottom = current.limit = no_frames + 1;
   current.state = nullptr;
   SpinHolder hold(registry().lock);
@@ -198,6 +200,7 @@ void on_fork_child() {
   unlock_benign_ranges();
   unlock_regions();
   registry().keep_only(current.state);
+  forget_cold_calls();
   registry().lock.unlock();
   unlock_races();
   sync_table().unlock_all();

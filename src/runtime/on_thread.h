@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "model/identity.h"
+#include "runtime/cold_sampling.h"
 #include "runtime/thread_state.h"
 
 namespace deadheat::runtime {
@@ -57,6 +58,10 @@ void on_fiber_named(ThreadState* fiber, const char* name);
 
 // The calls open now, and back to that point (setjmp, longjmp, exceptions).
 [[nodiscard]] inline Frame* open_calls() { return current.top; }
-inline void unwind_calls(Frame* to) { current.top = to; }
+inline void unwind_calls(Frame* to) {
+  current.top = to;
+  if (follows_calls) [[unlikely]]
+    follow_call();
+}
 
 }  // namespace deadheat::runtime

@@ -33,6 +33,7 @@ enum class PacketKind : std::uint16_t {
   kForking = 9,    // Forking: the events so far are also those of a child that is about to be made
   kSuppressions = 10,  // Suppressions: lines that the program wants applied to its own races
   kSampling = 11,      // Sampling: how much was sampled; comes before each Summary of a process that samples
+  kColdCalls = 12,     // ColdCalls: how many calls were sampled; likewise, of one with sampler=cold
 };
 
 struct PacketHeader {
@@ -206,6 +207,17 @@ struct Sampling {
   std::uint64_t checked_accesses = 0;  // not sampled, to memory with a record
 };
 static_assert(sizeof(Sampling) == 80);
+
+// Calls of instrumented functions; only the accesses of those that were sampled were
+// looked at. Numbers are totals so far.
+struct ColdCalls {
+  std::uint64_t calls = 0;
+  std::uint64_t sampled_calls = 0;
+  // 1: there is code whose calls are not seen; from then on everything was checked, and
+  // calls were not counted.
+  std::uint64_t is_refused = 0;
+};
+static_assert(sizeof(ColdCalls) == 24);
 
 // Rate and budget of a running process: a datagram to the abstract Unix socket
 // kControlName + pid, of the same user or root. Requests are "status", "rate=30000",

@@ -3,6 +3,7 @@
 
 #include <sys/syscall.h>
 
+#include "runtime/cold_sampling.h"
 #include "runtime/counters.h"
 #include "runtime/default_suppressions.h"
 #include "runtime/footprints.h"
@@ -66,7 +67,10 @@ void start() {
     switch_off("address space refused (ulimit -v?); the program runs unchecked; see 'deadheat doctor'");
   }
   read_options();
-  if (!detection_is_off.load(std::memory_order_relaxed)) set_up_sampling();
+  if (!detection_is_off.load(std::memory_order_relaxed)) {
+    set_up_sampling();
+    set_up_cold_sampling();
+  }
   open_hand_off();
   if (!options().report_bugs) detection_is_off.store(true, std::memory_order_relaxed);
   if (detection_is_off.load(std::memory_order_relaxed)) return silence_access_hooks();
@@ -86,6 +90,7 @@ void start() {
     send_suppressions();
     if (is_recording()) start_recording();
   }
+  refuse_code_without_calls();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/immortal.h"
 #include "runtime/access_check.h"
+#include "runtime/cold_sampling.h"
 #include "runtime/footprints.h"
 #include "runtime/intercept/preparation.h"
 #include "runtime/sampling_control.h"
@@ -84,6 +85,7 @@ ThreadState* ThreadRegistry::add(ThreadState* parent, std::uint32_t created_stac
 void ThreadRegistry::remove(ThreadState* thread) {
   thread->life = ThreadState::Life::kGone;
   keep_sampling_of(*thread);
+  keep_cold_calls_of(*thread);
   retire_slot(thread->clock.epoch().slot(), thread->clock.epoch().clock());
   if (thread->next != nullptr) thread->next->previous = thread->previous;
   if (thread->previous != nullptr) thread->previous->next = thread->next;
@@ -120,6 +122,8 @@ void publish_epoch(ThreadState& thread) {
   // Where periods come and go, no access is settled before it was asked.
   current.origins = is_slow || samples || thread.origins == nullptr ? no_origins : thread.origins;
   current.footprints = is_slow || thread.footprints == nullptr ? &no_footprints : thread.footprints;
+  if (follows_calls) [[unlikely]]
+    publish_blind_cells(thread);
 }
 
 void publish_locks(ThreadState& thread, std::uint32_t changed_from) {
@@ -143,6 +147,8 @@ void activate(ThreadState& thread) {
   publish_locks(thread, thread.held.size());
   current.limit = thread.frames + kFrameLimit;
   publish_epoch(thread);
+  if (follows_calls) [[unlikely]]
+    follow_call();
 }
 
 void renew_epoch(ThreadState& thread) {

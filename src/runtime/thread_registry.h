@@ -16,6 +16,7 @@
 #include "core/sync_clock.h"
 #include "model/event.h"
 #include "model/identity.h"
+#include "runtime/cold_sampling.h"
 #include "runtime/origins.h"
 #include "runtime/page_source.h"
 #include "runtime/raw_report.h"
@@ -91,6 +92,7 @@ struct ThreadState {
   Footprints* footprints = nullptr;  // accesses to regions that are not committed yet
   IgnoreState ignore;
   ThreadSampling sampling;
+  ColdCalls cold;
   ThreadLocal* local = nullptr;  // while the thread runs; registry's lock to use that of another thread
   // Tells the accesses to ranges apart; 0 outside of one. See races.cpp.
   std::uint64_t range_number = 0;

@@ -30,12 +30,13 @@ struct Footprints;
 [[gnu::visibility("hidden")]] extern Footprints no_footprints;
 
 // One open call. `path` is a hash of the calls up to here, `context` their number,
-// 0 as long as nobody asked for it.
+// 0 as long as nobody asked for it. `is_blind` is 1 in calls whose accesses are not looked
+// at (cold_sampling.h); code of the compiler pass does not know it.
 struct Frame {
   Address call = 0;  // return address into the caller
   std::uint64_t path = 0;
   std::uint32_t context = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t is_blind = 0;
 };
 
 // Hashes of paths: of calls, and of locks held. They have 64 bits and stand for the
@@ -66,14 +67,16 @@ struct ThreadLocal {
   std::uint64_t epoch_bits = 0;
   // The cell of an address, for that code, is ((address * 2) & cell_mask) ^ cell_key:
   // what cell_of() says once the thread is registered. Until then, and where
-  // there is no shadow at all, every address has the same empty cell.
+  // there is no shadow at all, every address has the same empty cell; in a call that is
+  // not sampled the same cell that settles everything (cold_sampling.h).
   std::uint64_t cell_mask = 0;
   const void* cell_key = &no_cells;
   // Depth of RuntimeScope: greater than 0 means that intercepted functions were
   // called by ourselves and go straight to the real ones.
   std::uint32_t inside = 0;
   // One past the innermost open call. There is always one below, a frame that
-  // stands for the empty stack.
+  // stands for the empty stack. Between `bottom` and `limit` calls begin and end by moving
+  // it; a thread whose calls are followed has no room (cold_sampling.h).
   Frame* top = no_frames + 1;
   Frame* bottom = no_frames + 1;
   Frame* limit = no_frames + 1;
@@ -110,13 +113,16 @@ extern constinit thread_local ThreadLocal current __asm__("__deadheat_thread")
   top->call = call;
   top->path = longer_path((top - 1)->path, call);
   top->context = 0;
+  top->is_blind = 0;
   current.top = top + 1;
   return true;
 }
-// A call ends.
-[[gnu::always_inline]] inline void pop_frame() {
-  if (current.top != current.bottom) [[likely]]
-    --current.top;
+// A call ends; false when none is known.
+[[gnu::always_inline]] inline bool pop_frame() {
+  if (current.top == current.bottom) [[unlikely]]
+    return false;
+  --current.top;
+  return true;
 }
 
 // The runtime is set up; interceptors pass through before.

@@ -109,6 +109,8 @@ void perform(std::string_view action) {
   if (action == "loss") send_packet(packets::summary(self(), {}, {{"stacks dropped", 3, packets::Loss::kYes}}));
   if (action == "sampled") send_packet(packets::sampling(self(), packets::usual_sampling()));
   if (action == "nothing-sampled") send_packet(packets::sampling(self(), {.rate = 30'000, .seed = 7}));
+  if (action == "cold-calls") send_packet(packets::cold_calls(self(), {1'200'345, 4'120, 0}));
+  if (action == "cold-refused") send_packet(packets::cold_calls(self(), {0, 0, 1}));
   if (action.substr(0, 8) == "control=") fake_control::serve(action.substr(8));
   if (action == "notice") send_packet(packets::notice(self(), "limit reached"));
   if (action == "garbage") send_packet(packets::Bytes(20));

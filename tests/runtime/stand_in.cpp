@@ -7,6 +7,7 @@
 
 #include "runtime/access_check.h"
 #include "runtime/counters.h"
+#include "runtime/hand_off.h"
 #include "runtime/intercept/preparation.h"
 #include "runtime/record.h"
 #include "runtime/sampling_control.h"
@@ -23,8 +24,8 @@ ThreadState* main_thread = nullptr;
 
 }  // namespace
 
-// In place of races.cpp, start.cpp, record.cpp, counters.cpp, sampling_control.cpp and
-// intercept/.
+// In place of races.cpp, start.cpp, record.cpp, counters.cpp, hand_off.cpp,
+// sampling_control.cpp and intercept/.
 std::atomic<bool> detection_is_off{false};
 std::atomic<bool> runtime_is_ready{true};
 bool recording = false;
@@ -37,6 +38,7 @@ Address first_not_benign(Address begin, Address /*end*/) { return begin; }
 void ensure_started() {}
 bool takes_slow_path(const ThreadState& /*thread*/) { return false; }
 void watch_end_of_thread() {}
+void send_notice(const char* /*text*/) {}
 void start_sampling_control() {}
 void keep_sampling_of(const ThreadState& /*thread*/) {}
 void deliver_pending_signals() {}

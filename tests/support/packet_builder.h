@@ -124,6 +124,12 @@ inline Bytes sampling(std::uint32_t process, const raw_report::Sampling& amounts
   return packet(raw_report::PacketKind::kSampling, process, body);
 }
 
+inline Bytes cold_calls(std::uint32_t process, const raw_report::ColdCalls& calls) {
+  Bytes body;
+  append(body, calls);
+  return packet(raw_report::PacketKind::kColdCalls, process, body);
+}
+
 // Ten seconds of work of which 2.98% were sampled, and half a second for that.
 inline raw_report::Sampling usual_sampling() {
   raw_report::Sampling amounts;
