@@ -33,7 +33,7 @@ sampling_driver() {
 
 measure_sampling_found() {
   local name programs=() reports=()
-  local plan=1:400,3:400,5:400,10:300,25:200,50:150,100:50
+  local plan=1:120,3:120,5:120,10:100,25:60,50:40,100:10
   if [[ "$quick" == yes ]]; then plan=1:10,3:10,5:10,10:10,25:10,50:10,100:3; fi
   say "sampling: how often seeded races are found"
   build_sampling_driver
@@ -205,11 +205,11 @@ build_sampling_programs() {
   compile arrays-deadheat "$runtime" "$arrays" "$deadheat" c++ --cxx=clang++-19
 }
 
-# The programs to sample, one per line: name, executable without and with the detector,
-# percentage of the usual repetitions. Natively they take half a second to one; shorter
-# runs have few periods at a low rate. --quick takes every fourth.
+# sampled_programs ARRAY_PERCENT KERNEL_PERCENT: the programs to sample, one per line:
+# name, executable without and with the detector, percentage of the usual repetitions.
+# Short runs have few periods at a low rate. --quick takes every fourth program.
 sampled_programs() {
-  local program arrays kernels=("${threaded_kernels[@]}") kernel_percent=1500 array_percent=12
+  local program arrays kernels=("${threaded_kernels[@]}") array_percent="$1" kernel_percent="$2"
   mapfile -t arrays < <("$results/arrays-native" --list)
   if [[ "$quick" == yes ]]; then
     kernel_percent=200 array_percent=4
@@ -225,16 +225,16 @@ sampled_programs() {
 }
 
 measure_sampling_rate() {
-  local plan=1:5,3:5,10:5,25:5 program without with percent
+  local plan=1:2,3:2,10:2,25:2 program without with percent
   if [[ "$quick" == yes ]]; then plan=1:2,3:2,10:2,25:2; fi
   say "sampling: effective rates"
   build_sampling_driver
   build_sampling_programs
-  sampled_programs | while read -r program _ with percent; do
+  sampled_programs 6 400 | while read -r program _ with percent; do
     printf '%s\t%s %s %s\n' "$program" "$with" "$program" "$percent"
   done >"$results/sampling-rate.commands"
   g++ -std=c++20 -O2 -static bench/programs/measure.cpp -o "$results/measure"
-  sampled_programs | while read -r program without _ percent; do
+  sampled_programs 6 400 | while read -r program without _ percent; do
     printf '%s\t%s %s %s\n' "$program" "$without" "$program" "$percent"
   done | "$results/measure" --runs 2 >"$results/sampling-rate.native"
   sampling_driver effective "$plan" <"$results/sampling-rate.commands" >"$results/sampling-rate.tsv"
@@ -280,11 +280,11 @@ measure_sampling_rate() {
 readonly sampling_rates=(0% 1% 3% 10% 25% 50% 100% full)
 
 measure_sampling_cost() {
-  local runs=3 time_limit=300 rate program without with percent columns=""
+  local runs=2 time_limit=300 rate program without with percent columns=""
   if [[ "$quick" == yes ]]; then runs=1 time_limit=60; fi
   say "sampling: time and memory by rate"
   build_sampling_programs
-  sampled_programs | while read -r program without with percent; do
+  sampled_programs 4 300 | while read -r program without with percent; do
     printf '%s native\t%s %s %s\n' "$program" "$without" "$program" "$percent"
     for rate in "${sampling_rates[@]}"; do
       case "$rate" in

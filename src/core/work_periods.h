@@ -8,7 +8,8 @@
 // was really sampled is measured, and the cycle ends where that is the wanted share
 // of all work. The sum is right whatever single periods were like.
 //
-// Work is any measure of progress that does not count the detector's own.
+// Work is any measure of progress that does not count the detector's own. It may shrink
+// a little when more becomes known.
 #pragma once
 
 #include <cstdint>
@@ -100,7 +101,8 @@ class WorkPeriods {
 
   // Where what was sampled is its share of all.
   [[nodiscard]] std::uint64_t end_of_cycle(Work now) const {
-    const double share = static_cast<double>(now.sampled - start_.sampled) / rate_;
+    const std::uint64_t sampled = now.sampled > start_.sampled ? now.sampled - start_.sampled : 0;
+    const double share = static_cast<double>(sampled) / rate_;
     return start_.all + static_cast<std::uint64_t>(share);
   }
 

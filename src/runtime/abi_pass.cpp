@@ -195,6 +195,7 @@ std::uint8_t size_code(std::uint32_t size) {
 // In a process that samples, outside of periods and in them.
 void check_unsampled_footprint(ThreadState& self, AccessKind kind, const Footprint& footprint, Address code) {
   const std::uint64_t place = code_and_shape(code, {size_code(footprint.size), 0});
+  self.range_number = 0;
   if (footprint.is_dense()) return check_unsampled(self, kind, footprint.begin, footprint.end(), place);
   for (std::uint64_t at = 0; at < footprint.count; ++at) {
     const Address element = footprint.begin + at * footprint.step;

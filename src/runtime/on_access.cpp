@@ -146,6 +146,7 @@ void check_access(AccessKind kind, Address address, std::size_t size, Address co
   if (self.ignore.ignores(kind) || is_blind()) return;
   const SamplingEvent event(self);
   if (is_unsampled(self)) {
+    number_range(self, size);
     return check_unsampled(self, kind, address, address + size, code_and_shape(code, shape_of(kind, size, flags)));
   }
   const RecordedStep step(self, access_event(self, kind, address, size, flags), code);
@@ -362,9 +363,9 @@ template <AccessKind kKind, std::size_t kSize>
   if (self.ignore.ignores(kKind)) return;
   const SamplingEvent event(self);
   const Address end = address + kSize;
+  self.range_number = 0;
   if (is_unsampled(self)) return check_unsampled(self, kKind, address, end, code_of_access<kSize>(code));
   const OriginId origin = origin_of(self, code_of_access<kSize>(code));
-  self.range_number = 0;
   check_words<kKind>(self, address, end, [origin] { return origin; });
 }
 
@@ -561,6 +562,7 @@ void check_words_as(ThreadState& self, AccessKind kind, Address begin, Address e
 void check_atomic(ThreadState& self, AccessKind kind, Address address, std::size_t size, Address code) {
   if (is_unsampled(self)) {
     if (self.ignore.ignores(kind)) return;
+    self.range_number = 0;
     return check_unsampled(self, kind, address, address + size, code_and_shape(code, shape_of(kind, size, 0)));
   }
   if (is_settled_range(kind, address, size) || self.ignore.ignores(kind)) return;
@@ -577,6 +579,7 @@ void on_range(ThreadState& self, AccessKind kind, Address begin, std::size_t siz
   const SamplingEvent event(self);
   const std::uint8_t flags = size > 16 ? raw_report::kAccessRange : 0;
   if (is_unsampled(self)) {
+    number_range(self, size);
     return check_unsampled(self, kind, begin, begin + size, code_and_shape(code, shape_of(kind, size, flags)));
   }
   const RecordedStep step(self, access_event(self, kind, begin, size, flags), code);

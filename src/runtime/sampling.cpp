@@ -20,9 +20,12 @@ std::atomic<bool> period_is_open{false};
 
 namespace {
 
-constexpr int kTimedShift = 4;  // one event in 16
+constexpr int kTimedShift = 4;  // one event in 16, outside of periods
 // Ticks. A longer event was interrupted: the time belongs to others.
 constexpr std::uint64_t kLongestEvent = 1 << 15;
+constexpr std::uint64_t kLongestInPeriod = 1 << 18;  // races are told
+// What an event takes before and after it is timed: the call, registers, the timing.
+constexpr std::uint64_t kAroundEvent = 110;
 
 // Own processor time. The call is not free.
 std::uint64_t own_time() {
@@ -49,19 +52,22 @@ void begin_sampling_event(ThreadState& self) {
   ThreadSampling& own = self.sampling;
   if (own.depth++ != 0) return;
   __asm__ volatile("" ::: "memory");  // and the controller's membarrier(2): see sampling_control.cpp
-  own.random = own.random * 0x5851f42d4c957f2dULL + 0x14057b7ef767814fULL;
-  own.timed_since = (own.random >> (64 - kTimedShift)) == 0 ? __rdtsc() : 0;
   if (self.clock.is_sampling() != period_is_open.load(std::memory_order_relaxed)) [[unlikely]]
     follow_period(self);
   if (current.state == &self && current.cell_mask != kCellMask) [[unlikely]]
     current.cell_mask = kCellMask;
+  own.random = own.random * 0x5851f42d4c957f2dULL + 0x14057b7ef767814fULL;
+  const bool is_timed = self.clock.is_sampling() || (own.random >> (64 - kTimedShift)) == 0;
+  own.timed_since = is_timed ? __rdtsc() : 0;
 }
 
 void end_sampling_event(ThreadState& self) {
   ThreadSampling& own = self.sampling;
-  if (own.depth == 1 && own.timed_since != 0) [[unlikely]] {
-    const std::uint64_t ticks = __rdtsc() - own.timed_since;
-    put(own.cost, own.cost + ((ticks < kLongestEvent ? ticks : kLongestEvent) << kTimedShift));
+  if (own.depth == 1 && own.timed_since != 0) {
+    const std::uint64_t ticks = __rdtsc() - own.timed_since + kAroundEvent;
+    const bool is_sampling = self.clock.is_sampling();
+    const std::uint64_t most = is_sampling ? kLongestInPeriod : kLongestEvent;
+    put(own.cost, own.cost + ((ticks < most ? ticks : most) << (is_sampling ? 0 : kTimedShift)));
   }
   __asm__ volatile("" ::: "memory");
   --own.depth;
@@ -75,7 +81,9 @@ void LongSamplingEvent::begin() {
 void LongSamplingEvent::end() { put(self_.sampling.long_cost, self_.sampling.long_cost + own_time() - since_); }
 
 void end_sampling_of(ThreadState& self) {
-  if (!samples || !self.clock.is_sampling()) return;
+  if (!samples) return;
+  put(self.sampling.final_time, own_time());
+  if (!self.clock.is_sampling()) return;
   SpinHolder hold(self.clock_lock);
   self.clock.leave_sampling();
 }

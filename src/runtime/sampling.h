@@ -9,8 +9,8 @@
 // checks to the cell of address 0, where an entry is that no check accepts.
 //
 // What the detector costs is measured, because work is what is left of processor
-// time without it: one event in sixteen, at random, is timed; and all that go through
-// much memory, by the thread's own clock.
+// time without it: in periods all events are timed, outside one in sixteen, at random;
+// and those that go through much memory, by the thread's own clock.
 #pragma once
 
 #include <atomic>
@@ -37,6 +37,7 @@ struct ThreadSampling {
   std::uint64_t sampled_accesses[2] = {};
   std::uint64_t checked_accesses[2] = {};  // not sampled, of memory with a record
   std::uint64_t is_in_period = 0;
+  std::uint64_t final_time = 0;  // all processor time of a thread that has ended
 };
 
 // The controller reads what threads write, without order.
@@ -91,7 +92,7 @@ class LongSamplingEvent {
   LongSamplingEvent& operator=(const LongSamplingEvent&) = delete;
 
  private:
-  static constexpr std::size_t kLong = 16 * 1024;  // takes longer than to ask for the time
+  static constexpr std::size_t kLong = 512;  // bytes; takes longer than to ask for the time
   void begin();
   void end();
 

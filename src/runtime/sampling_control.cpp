@@ -35,6 +35,7 @@ constexpr std::uint64_t kMicrosecond = 1000;
 constexpr std::uint64_t kMillisecond = 1000 * kMicrosecond;
 constexpr std::uint64_t kShortestWait = 50 * kMicrosecond;
 constexpr std::uint64_t kLongestWait = 20 * kMillisecond;
+constexpr std::uint64_t kHardlyAnything = 10 * kMicrosecond;
 
 std::atomic<bool> is_running{false};
 
@@ -42,6 +43,16 @@ std::uint64_t clock_now(long clock) {
   timespec time{};
   raw_call(SYS_clock_gettime, clock, reinterpret_cast<long>(&time));
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// The processor time of a thread. The clock of the whole process does for other
+// processors what the last tick of the system has told, milliseconds ago; those of
+// threads are exact.
+std::uint64_t time_of(const ThreadState& thread) {
+  if (const std::uint64_t final = peek(thread.sampling.final_time); final != 0) return final;
+  const std::uint32_t os_id = peek(thread.info->os_id);
+  if (os_id == 0) return 0;                                             // has not begun, or is a fiber
+  return clock_now(static_cast<long>(~std::uint64_t{os_id} << 3 | 6));  // how the system numbers such clocks
 }
 
 // Ticks of the processor in nanoseconds.
@@ -68,12 +79,14 @@ class TickRate {
 
 // What threads have done, summed up.
 struct Sums {
+  std::uint64_t time = 0;       // nanoseconds of processor time
   std::uint64_t cost = 0;       // ticks
   std::uint64_t long_cost = 0;  // nanoseconds
   SamplingCounters counters;
 
   void add(const ThreadState& state) {
     const ThreadSampling& thread = state.sampling;
+    time += time_of(state);
     cost += peek(thread.cost);
     long_cost += peek(thread.long_cost);
     for (int direction = 0; direction < 2; ++direction) {
@@ -114,7 +127,7 @@ class Controller {
     totals_.seed = seed;
     most_ = most;
     tick_rate_.begin();
-    start_ = clock_now(CLOCK_PROCESS_CPUTIME_ID);
+    start_ = clock_now(CLOCK_THREAD_CPUTIME_ID);  // made by the only thread there is
     can_give_back_ = raw_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
     budget_ = budget;
     if (budget != 0) begin_budget({});
@@ -164,22 +177,26 @@ class Controller {
         now.sums.add(*thread);
       }
     }
-    now.processor = at_least_zero(clock_now(CLOCK_PROCESS_CPUTIME_ID), start_);
-    now.cost = tick_rate_.in_time(now.sums.cost) + now.sums.long_cost + peek(own_time_);
+    now.processor = at_least_zero(now.sums.time, start_);
+    now.cost = tick_rate_.in_time(now.sums.cost) + now.sums.long_cost;
     SpinHolder hold(lock_);
-    // Measured work does not shrink.
+    // What events cost is known a little late: then less work was done than it seemed,
+    // and what seemed to be sampled shrinks as well.
     const std::uint64_t all = at_least_zero(now.processor, now.cost);
-    if (all > latest_.all) {
-      if (period_is_open.load(std::memory_order_relaxed)) latest_.sampled += all - latest_.all;
-      latest_.all = all;
+    if (period_is_open.load(std::memory_order_relaxed)) {
+      latest_.sampled = at_least_zero(latest_.sampled + all, latest_.all);
     }
+    latest_.all = all;
     now.work = latest_;
     return now;
   }
 
   void change_period() {
     const bool opens = periods_.is_open();
-    if (opens) give_memory_back();
+    if (opens) {
+      give_memory_back();
+      static_cast<void>(measure());  // what was done meanwhile was not sampled
+    }
     period_is_open.store(opens, std::memory_order_seq_cst);
   }
 
@@ -274,16 +291,15 @@ class Controller {
 
   // Until the work of the next change is about to be done.
   void wait(const Measured& now) {
-    __atomic_store_n(&own_time_, clock_now(CLOCK_THREAD_CPUTIME_ID), __ATOMIC_RELAXED);
     const std::uint64_t wall = clock_now(CLOCK_MONOTONIC);
     const std::uint64_t passed = wall - last_wall_;
-    const std::uint64_t worked = now.work.all - last_work_;
+    const std::uint64_t worked = now.processor - last_processor_;
     last_wall_ = wall;
-    last_work_ = now.work.all;
+    last_processor_ = now.processor;
     // As if the program were as quick as it ever was, lest the change comes late; but
     // who waits for somebody idle waits longer and longer.
     if (worked > passed * threads_at_once_) threads_at_once_ = worked / (passed + 1) + 1;
-    idle_wait_ = worked > kShortestWait ? 0 : idle_wait_ * 2 + kShortestWait;
+    idle_wait_ = worked > kHardlyAnything ? 0 : idle_wait_ * 2 + kShortestWait;
     std::uint64_t time = at_least_zero(periods_.next_change(), now.work.all) / threads_at_once_;
     if (time < idle_wait_) time = idle_wait_;
     if (time < kShortestWait) time = kShortestWait;
@@ -326,9 +342,8 @@ class Controller {
   Requests requests_;
   WorkPeriods::Work latest_;  // lock_
   std::uint64_t start_ = 0;
-  std::uint64_t own_time_ = 0;
   std::uint64_t last_wall_ = 0;
-  std::uint64_t last_work_ = 0;
+  std::uint64_t last_processor_ = 0;
   std::uint64_t threads_at_once_ = 1;
   std::uint64_t idle_wait_ = 0;
   bool can_give_back_ = false;

@@ -136,7 +136,6 @@ bool has_no_record(Address begin, std::size_t size) {
 void check_unsampled(ThreadState& self, AccessKind kind, Address begin, Address end, std::uint64_t code_and_shape) {
   CellAccess access{short_epoch(self.clock.epoch()), 0, kind, OriginId::kUnknown};
   const ThreadView view(self);
-  number_range(self, end - begin);
   const LongSamplingEvent timed(self, end - begin);
   for (Address first = begin & ~Address{7}; first < end; first = end_of_granule(first)) {
     if (!may_have_records(first)) continue;
