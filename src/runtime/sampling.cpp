@@ -24,8 +24,6 @@ constexpr int kTimedShift = 4;  // one event in 16, outside of periods
 // Ticks. A longer event was interrupted: the time belongs to others.
 constexpr std::uint64_t kLongestEvent = 1 << 15;
 constexpr std::uint64_t kLongestInPeriod = 1 << 18;  // races are told
-// What an event takes before and after it is timed: the call, registers, the timing.
-constexpr std::uint64_t kAroundEvent = 110;
 
 // Own processor time. The call is not free.
 std::uint64_t own_time() {
@@ -64,7 +62,7 @@ void begin_sampling_event(ThreadState& self) {
 void end_sampling_event(ThreadState& self) {
   ThreadSampling& own = self.sampling;
   if (own.depth == 1 && own.timed_since != 0) {
-    const std::uint64_t ticks = __rdtsc() - own.timed_since + kAroundEvent;
+    const std::uint64_t ticks = __rdtsc() - own.timed_since;
     const bool is_sampling = self.clock.is_sampling();
     const std::uint64_t most = is_sampling ? kLongestInPeriod : kLongestEvent;
     put(own.cost, own.cost + ((ticks < most ? ticks : most) << (is_sampling ? 0 : kTimedShift)));

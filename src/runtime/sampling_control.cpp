@@ -182,7 +182,9 @@ class Controller {
     SpinHolder hold(lock_);
     // What events cost is known a little late: then less work was done than it seemed,
     // and what seemed to be sampled shrinks as well.
-    const std::uint64_t all = at_least_zero(now.processor, now.cost);
+    // Whatever was measured, somebody is working.
+    const std::uint64_t least = now.processor / kLeastWork;
+    const std::uint64_t all = now.processor > now.cost + least ? now.processor - now.cost : least;
     if (period_is_open.load(std::memory_order_relaxed)) {
       latest_.sampled = at_least_zero(latest_.sampled + all, latest_.all);
     }
@@ -329,6 +331,7 @@ class Controller {
   }
 
   static constexpr std::uint32_t kFewThreads = 64;
+  static constexpr std::uint64_t kLeastWork = 8;  // one part of so many of all processor time
   // Steps by which the rate follows a budget, in processor time and in periods.
   static constexpr double kShortestStep = 100.0 * kMillisecond;
   static constexpr double kLongestStep = 2000.0 * kMillisecond;
