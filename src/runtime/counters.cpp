@@ -73,19 +73,15 @@ void add_slim_counters(const SlimCounters& slim) {
     add_counter(kShapes[shape], slim.shapes[shape], kStatistic);
 }
 
-}  // namespace
-
-namespace {
-
-void send_sampling() {
+template <class Totals>
+void send_totals(raw_report::PacketKind kind, const Totals& totals) {
   struct {
     raw_report::PacketHeader header;
-    raw_report::Sampling sampling;
-  } totals;
-  totals.sampling = sampling_totals();
-  totals.header.kind = raw_report::PacketKind::kSampling;
-  totals.header.size = sizeof totals;
-  send_packet(&totals.header);
+    Totals totals;
+  } own{{}, totals};
+  own.header.kind = kind;
+  own.header.size = sizeof own;
+  send_packet(&own.header);
 }
 
 void add_clock_counters(const char* const (&names)[4], const ClockCounters::InPeriod& clocks) {
@@ -107,22 +103,11 @@ void add_sampling_counters(const SamplingCounters& sampling) {
   add_counter("non-sampling slow writes", sampling.checked_accesses[1], kStatistic);
 }
 
-void send_cold_calls() {
-  struct {
-    raw_report::PacketHeader header;
-    raw_report::ColdCalls calls;
-  } totals;
-  totals.calls = cold_call_totals();
-  totals.header.kind = raw_report::PacketKind::kColdCalls;
-  totals.header.size = sizeof totals;
-  send_packet(&totals.header);
-}
-
 }  // namespace
 
 void send_summary(SummaryKind kind) {
-  if (samples) send_sampling();
-  if (follows_calls) send_cold_calls();
+  if (samples) send_totals(raw_report::PacketKind::kSampling, sampling_totals());
+  if (follows_calls) send_totals(raw_report::PacketKind::kColdCalls, cold_call_totals());
   SpinHolder hold(sending);
   packet.summary = {};
   packet.summary.is_final = kind == SummaryKind::kFinal ? 1 : 0;

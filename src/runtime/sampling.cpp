@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sampling.h"
 
-#include <sys/syscall.h>
 #include <x86intrin.h>
 
 #include <ctime>
@@ -26,11 +25,7 @@ constexpr std::uint64_t kLongestEvent = 1 << 15;
 constexpr std::uint64_t kLongestInPeriod = 1 << 18;  // races are told
 
 // Own processor time. The call is not free.
-std::uint64_t own_time() {
-  timespec time{};
-  raw_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, reinterpret_cast<long>(&time));
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
+std::uint64_t own_time() { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 void put(std::uint64_t& place, std::uint64_t value) { __atomic_store_n(&place, value, __ATOMIC_RELAXED); }
 
@@ -50,10 +45,12 @@ void begin_sampling_event(ThreadState& self) {
   ThreadSampling& own = self.sampling;
   if (own.depth++ != 0) return;
   __asm__ volatile("" ::: "memory");  // and the controller's membarrier(2): see sampling_control.cpp
-  if (self.clock.is_sampling() != period_is_open.load(std::memory_order_relaxed)) [[unlikely]]
-    follow_period(self);
+  // First, so that a nudge that comes later is not lost.
   if (current.state == &self && current.cell_mask != kCellMask) [[unlikely]]
     current.cell_mask = kCellMask;
+  __asm__ volatile("" ::: "memory");
+  if (self.clock.is_sampling() != period_is_open.load(std::memory_order_relaxed)) [[unlikely]]
+    follow_period(self);
   own.random = own.random * 0x5851f42d4c957f2dULL + 0x14057b7ef767814fULL;
   const bool is_timed = self.clock.is_sampling() || (own.random >> (64 - kTimedShift)) == 0;
   own.timed_since = is_timed ? __rdtsc() : 0;
@@ -86,11 +83,15 @@ void end_sampling_of(ThreadState& self) {
   self.clock.leave_sampling();
 }
 
+void reset_period() {
+  const bool samples_all = options().rate >= static_cast<std::int64_t>(raw_report::kWholeRate) && options().budget == 0;
+  period_is_open.store(samples_all, std::memory_order_relaxed);
+}
+
 void set_up_sampling() {
   samples = options().rate >= 0 || options().budget > 0;
   if (!samples) return;
-  period_is_open.store(options().rate >= static_cast<std::int64_t>(raw_report::kWholeRate) && options().budget == 0,
-                       std::memory_order_relaxed);
+  reset_period();
   raise_update_mode(UpdateMode::kShared);
   // What a nudged thread looks at: no address of the program's.
   for (Address word = 0; word < 16 * 8; word += 8) {

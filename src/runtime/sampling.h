@@ -101,6 +101,8 @@ class LongSamplingEvent {
   std::uint64_t since_ = 0;
 };
 
+// As long as nobody opens and closes periods: open where all is to be sampled.
+void reset_period();
 // At the start: the process samples, or not. Before there are threads.
 void set_up_sampling();
 // The thread ends.

@@ -39,20 +39,14 @@ constexpr std::uint64_t kHardlyAnything = 10 * kMicrosecond;
 
 std::atomic<bool> is_running{false};
 
-std::uint64_t clock_now(long clock) {
-  timespec time{};
-  raw_call(SYS_clock_gettime, clock, reinterpret_cast<long>(&time));
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
-
 // The processor time of a thread. The clock of the whole process does for other
 // processors what the last tick of the system has told, milliseconds ago; those of
 // threads are exact.
 std::uint64_t time_of(const ThreadState& thread) {
   if (const std::uint64_t final = peek(thread.sampling.final_time); final != 0) return final;
   const std::uint32_t os_id = peek(thread.info->os_id);
-  if (os_id == 0) return 0;                                             // has not begun, or is a fiber
-  return clock_now(static_cast<long>(~std::uint64_t{os_id} << 3 | 6));  // how the system numbers such clocks
+  if (os_id == 0) return 0;                                              // has not begun, or is a fiber
+  return read_clock(static_cast<long>(~std::uint64_t{os_id} << 3 | 6));  // how the system numbers such clocks
 }
 
 // Ticks of the processor in nanoseconds.
@@ -60,11 +54,11 @@ class TickRate {
  public:
   void begin() {
     tick_ = __rdtsc();
-    time_ = clock_now(CLOCK_MONOTONIC);
+    time_ = read_clock(CLOCK_MONOTONIC);
   }
   void measure() {
     const std::uint64_t ticks = __rdtsc() - tick_;
-    const std::uint64_t time = clock_now(CLOCK_MONOTONIC) - time_;
+    const std::uint64_t time = read_clock(CLOCK_MONOTONIC) - time_;
     if (ticks != 0) per_tick_ = static_cast<double>(time) / static_cast<double>(ticks);
   }
   [[nodiscard]] std::uint64_t in_time(std::uint64_t ticks) const {
@@ -108,6 +102,13 @@ struct Sums {
 
 Sums ended;  // of threads that are gone; registry's lock
 
+Sums sum_up() {
+  SpinHolder hold(registry().lock);
+  Sums sums = ended;
+  for (const ThreadState* thread = registry().first(); thread != nullptr; thread = thread->next) sums.add(*thread);
+  return sums;
+}
+
 // Differences of clocks that are read at slightly different times.
 std::uint64_t at_least_zero(std::uint64_t more, std::uint64_t less) { return more > less ? more - less : 0; }
 
@@ -127,7 +128,10 @@ class Controller {
     totals_.seed = seed;
     most_ = most;
     tick_rate_.begin();
-    start_ = clock_now(CLOCK_THREAD_CPUTIME_ID);  // made by the only thread there is
+    const Sums so_far = sum_up();
+    start_time_ = so_far.time;
+    start_ticks_ = so_far.cost;
+    start_long_cost_ = so_far.long_cost;
     can_give_back_ = raw_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
     budget_ = budget;
     if (budget != 0) begin_budget({});
@@ -170,21 +174,16 @@ class Controller {
   // between events there is nothing to sample.
   [[nodiscard]] Measured measure() {
     Measured now;
-    {
-      SpinHolder hold(registry().lock);
-      now.sums = ended;
-      for (const ThreadState* thread = registry().first(); thread != nullptr; thread = thread->next) {
-        now.sums.add(*thread);
-      }
-    }
-    now.processor = at_least_zero(now.sums.time, start_);
-    now.cost = tick_rate_.in_time(now.sums.cost) + now.sums.long_cost;
+    now.sums = sum_up();
+    now.processor = at_least_zero(now.sums.time, start_time_);
+    now.cost = tick_rate_.in_time(at_least_zero(now.sums.cost, start_ticks_)) +
+               at_least_zero(now.sums.long_cost, start_long_cost_);
     SpinHolder hold(lock_);
-    // What events cost is known a little late: then less work was done than it seemed,
-    // and what seemed to be sampled shrinks as well.
     // Whatever was measured, somebody is working.
     const std::uint64_t least = now.processor / kLeastWork;
     const std::uint64_t all = now.processor > now.cost + least ? now.processor - now.cost : least;
+    // What events cost is known a little late: then less work was done than it seemed,
+    // and what seemed to be sampled shrinks as well.
     if (period_is_open.load(std::memory_order_relaxed)) {
       latest_.sampled = at_least_zero(latest_.sampled + all, latest_.all);
     }
@@ -293,7 +292,7 @@ class Controller {
 
   // Until the work of the next change is about to be done.
   void wait(const Measured& now) {
-    const std::uint64_t wall = clock_now(CLOCK_MONOTONIC);
+    const std::uint64_t wall = read_clock(CLOCK_MONOTONIC);
     const std::uint64_t passed = wall - last_wall_;
     const std::uint64_t worked = now.processor - last_processor_;
     last_wall_ = wall;
@@ -344,7 +343,10 @@ class Controller {
   TickRate tick_rate_;
   Requests requests_;
   WorkPeriods::Work latest_;  // lock_
-  std::uint64_t start_ = 0;
+  // When it began.
+  std::uint64_t start_time_ = 0;
+  std::uint64_t start_ticks_ = 0;
+  std::uint64_t start_long_cost_ = 0;
   std::uint64_t last_wall_ = 0;
   std::uint64_t last_processor_ = 0;
   std::uint64_t threads_at_once_ = 1;
@@ -392,7 +394,7 @@ bool create_thread() {
 }
 
 std::uint64_t some_seed() {
-  return clock_now(CLOCK_MONOTONIC) ^ (static_cast<std::uint64_t>(raw_call(SYS_getpid)) << 40) ^ __rdtsc();
+  return read_clock(CLOCK_MONOTONIC) ^ (static_cast<std::uint64_t>(raw_call(SYS_getpid)) << 40) ^ __rdtsc();
 }
 
 }  // namespace
@@ -414,7 +416,14 @@ void forget_sampling_control() {
   is_running.store(false, std::memory_order_relaxed);
   controller = nullptr;
   ended = {};
-  period_is_open.store(options().rate >= static_cast<std::int64_t>(raw_report::kWholeRate), std::memory_order_relaxed);
+  // What the parent did is told by the parent.
+  if (current.state != nullptr) {
+    ThreadSampling& own = current.state->sampling;
+    for (int direction = 0; direction < 2; ++direction) {
+      own.sampled_accesses[direction] = own.checked_accesses[direction] = 0;
+    }
+  }
+  reset_period();
 }
 
 raw_report::Sampling sampling_totals() {
@@ -426,12 +435,7 @@ raw_report::Sampling sampling_totals() {
   return none;
 }
 
-SamplingCounters sampling_counters() {
-  SpinHolder hold(registry().lock);
-  Sums sums = ended;
-  for (const ThreadState* thread = registry().first(); thread != nullptr; thread = thread->next) sums.add(*thread);
-  return sums.counters;
-}
+SamplingCounters sampling_counters() { return sum_up().counters; }
 
 void keep_sampling_of(const ThreadState& thread) { ended.add(thread); }
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 namespace deadheat::runtime {
 
@@ -49,6 +50,12 @@ void say(const char* text, const char* more) {
   size = append(line, size, sizeof line - 1, more);
   line[size++] = '\n';
   raw_call(SYS_write, 2, reinterpret_cast<long>(line), static_cast<long>(size));
+}
+
+std::uint64_t read_clock(long clock) {
+  timespec time{};
+  raw_call(SYS_clock_gettime, clock, reinterpret_cast<long>(&time));
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
 void say(const char* text) { say(text, ""); }

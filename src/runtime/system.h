@@ -18,6 +18,9 @@ int raw_munmap(void* address, std::size_t bytes);
 int raw_madvise(void* address, std::size_t bytes, int advice);
 long raw_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0);
 
+// The time of one of the system's clocks, in nanoseconds; 0 if there is no such clock.
+[[nodiscard]] std::uint64_t read_clock(long clock);
+
 // "deadheat: TEXT\n" to standard error, if there is one.
 void say(const char* text);
 void say(const char* text, const char* more);

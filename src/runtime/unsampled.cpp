@@ -159,7 +159,8 @@ bool tidy_cell(ShadowCell& cell) {
       return Verdict{is_obsolete ? entry.without_bytes(0xff) : entry};
     });
   }
-  return cell.entries[0].load(std::memory_order_acquire) == 0 && !is_link(cell.entries[1].load());
+  return cell.entries[0].load(std::memory_order_acquire) == 0 &&
+         !is_link(cell.entries[1].load(std::memory_order_acquire));
 }
 
 }  // namespace deadheat::runtime
