@@ -30,9 +30,10 @@ namespace deadheat::runtime {
 struct ThreadSampling {
   std::uint32_t depth = 0;  // of events; not 0: the thread may be recording something
   std::uint64_t random = 0;
-  std::uint64_t timed_since = 0;  // of the current event; 0: not timed
-  std::uint64_t cost = 0;         // ticks of the processor that events took, from those that were timed
-  std::uint64_t long_cost = 0;    // nanoseconds that long events took, each timed by itself
+  std::uint64_t timed_since = 0;      // of the current event; 0: not timed
+  std::uint64_t cost = 0;             // ticks of the processor that events took, from those that were timed
+  std::uint64_t long_cost = 0;        // nanoseconds that long events took, each timed by itself
+  std::uint64_t locks_taken[2] = {};  // outside of periods, inside
   // By direction: reads, writes.
   std::uint64_t sampled_accesses[2] = {};
   std::uint64_t checked_accesses[2] = {};  // not sampled, of memory with a record
@@ -92,7 +93,7 @@ class LongSamplingEvent {
   LongSamplingEvent& operator=(const LongSamplingEvent&) = delete;
 
  private:
-  static constexpr std::size_t kLong = 512;  // bytes; takes longer than to ask for the time
+  static constexpr std::size_t kLong = 8192;  // bytes; takes much longer than to ask for the time
   void begin();
   void end();
 

@@ -16,6 +16,8 @@
 
 #include <ctime>
 
+#include "core/pace.h"
+#include "core/sampling_budget.h"
 #include "core/work_periods.h"
 #include "runtime/intercept/interceptor.h"
 #include "runtime/intercept/preparation.h"
@@ -73,9 +75,10 @@ class TickRate {
 
 // What threads have done, summed up.
 struct Sums {
-  std::uint64_t time = 0;       // nanoseconds of processor time
-  std::uint64_t cost = 0;       // ticks
-  std::uint64_t long_cost = 0;  // nanoseconds
+  std::uint64_t time = 0;             // nanoseconds of processor time
+  std::uint64_t cost = 0;             // ticks
+  std::uint64_t long_cost = 0;        // nanoseconds
+  std::uint64_t locks_taken[2] = {};  // outside of periods, inside
   SamplingCounters counters;
 
   void add(const ThreadState& state) {
@@ -83,6 +86,7 @@ struct Sums {
     time += time_of(state);
     cost += peek(thread.cost);
     long_cost += peek(thread.long_cost);
+    for (int is_inside = 0; is_inside < 2; ++is_inside) locks_taken[is_inside] += peek(thread.locks_taken[is_inside]);
     for (int direction = 0; direction < 2; ++direction) {
       counters.sampled_accesses[direction] += peek(thread.sampled_accesses[direction]);
       counters.checked_accesses[direction] += peek(thread.checked_accesses[direction]);
@@ -132,6 +136,8 @@ class Controller {
     start_time_ = so_far.time;
     start_ticks_ = so_far.cost;
     start_long_cost_ = so_far.long_cost;
+    start_locks_[0] = so_far.locks_taken[0];
+    start_locks_[1] = so_far.locks_taken[1];
     can_give_back_ = raw_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
     budget_ = budget;
     if (budget != 0) begin_budget({});
@@ -184,11 +190,17 @@ class Controller {
     const std::uint64_t all = now.processor > now.cost + least ? now.processor - now.cost : least;
     // What events cost is known a little late: then less work was done than it seemed,
     // and what seemed to be sampled shrinks as well.
-    if (period_is_open.load(std::memory_order_relaxed)) {
-      latest_.sampled = at_least_zero(latest_.sampled + all, latest_.all);
-    }
-    latest_.all = all;
-    now.work = latest_;
+    Pace& pace = period_is_open.load(std::memory_order_relaxed) ? inside_ : outside_;
+    pace.time = at_least_zero(pace.time + all, latest_all_);
+    latest_all_ = all;
+    outside_.count = at_least_zero(now.sums.locks_taken[0], start_locks_[0]);
+    inside_.count = at_least_zero(now.sums.locks_taken[1], start_locks_[1]);
+    const double doubtful_time = kDoubtfulPeriods * static_cast<double>(periods_.length());
+    const double doubtful_locks = kDoubtfulLocks + kDoubtfulLocksPerTime * static_cast<double>(inside_.time);
+    const double share = pace_inside(inside_, outside_, doubtful_time, doubtful_locks, kLeastPace);
+    now.work.sampled = static_cast<std::uint64_t>(static_cast<double>(inside_.time) * share);
+    now.work.all = outside_.time + now.work.sampled;
+    now.cost += inside_.time - now.work.sampled;
     return now;
   }
 
@@ -241,43 +253,28 @@ class Controller {
     });
   }
 
-  // The rate at which sampling would cost the budget, by what it cost since the last
-  // time. What events cost anyway is measured while nothing is sampled: at first, and
-  // again now and then. All above that is the cost of sampling, in periods and after
-  // them, as long as there are records to check.
+  // See core/sampling_budget.h.
   void follow_budget(const Measured& now) {
     if (budget_ == 0) return;
     const auto since = [](std::uint64_t later, std::uint64_t earlier) {
       return static_cast<double>(at_least_zero(later, earlier));
     };
-    const double processor = since(now.processor, budget_base_.processor);
-    const double cost = since(now.cost, budget_base_.cost);
-    const double sampled = since(now.work.sampled, budget_base_.work.sampled);
-    // A single period says little.
-    const double enough = is_calibrating_ ? 0 : kPeriodsPerStep * static_cast<double>(periods_.length());
-    if (processor < kShortestStep || (sampled < enough && processor < kLongestStep)) return;
-    budget_base_ = now;
-    if (is_calibrating_) {
-      idle_share_ = cost / processor;
-      is_calibrating_ = false;
-      return periods_.set_rate(next_rate_, now.work);
+    SamplingBudget::Step step;
+    step.processor = since(now.processor, budget_base_.processor);
+    if (step.processor < kBudgetStep) return;
+    step.cost = since(now.cost, budget_base_.cost);
+    for (int is_inside = 0; is_inside < 2; ++is_inside) {
+      step.locks += since(now.sums.locks_taken[is_inside], budget_base_.sums.locks_taken[is_inside]);
     }
-    const double of_sampling = cost - idle_share_ * processor;
-    const double wanted = static_cast<double>(budget_) / raw_report::kWholeRate * processor;
-    const double rate = periods_.rate();
-    next_rate_ = of_sampling <= 0 ? rate * 2 : rate * wanted / of_sampling;
-    next_rate_ = limited(next_rate_, rate / 4, rate * 2);  // measurements are noisy
-    next_rate_ = limited(next_rate_, kLeastRate, most_);
-    is_calibrating_ = ++budget_steps_ % kStepsUntilCalibration == 0;
-    periods_.set_rate(is_calibrating_ ? 0 : next_rate_, now.work);
-  }
-  [[nodiscard]] static double limited(double value, double least, double most) {
-    return value < least ? least : value > most ? most : value;
+    step.rate = since(now.work.sampled, budget_base_.work.sampled) / since(now.work.all + 1, budget_base_.work.all);
+    budget_base_ = now;
+    budget_steps_.end_step(step);
+    periods_.set_rate(budget_steps_.rate(), now.work);
   }
 
   void note_totals(const Measured& now) {
     SpinHolder hold(lock_);
-    const double rate = is_calibrating_ ? next_rate_ : periods_.rate();
+    const double rate = budget_ != 0 ? budget_steps_.usual_rate() : periods_.rate();
     totals_.rate = static_cast<std::uint64_t>(rate * raw_report::kWholeRate + 0.5);
     totals_.budget = budget_;
     totals_.period_us = static_cast<std::uint64_t>(options().period_us);
@@ -324,41 +321,41 @@ class Controller {
   }
   void begin_budget(const Measured& now) {
     budget_base_ = now;
-    next_rate_ = most_ < kFirstRateOfBudget ? most_ : kFirstRateOfBudget;
-    is_calibrating_ = true;
-    periods_.set_rate(0, now.work);
+    budget_steps_.begin(static_cast<double>(budget_) / raw_report::kWholeRate, most_);
+    periods_.set_rate(budget_steps_.rate(), now.work);
   }
 
   static constexpr std::uint32_t kFewThreads = 64;
   static constexpr std::uint64_t kLeastWork = 8;  // one part of so many of all processor time
-  // Steps by which the rate follows a budget, in processor time and in periods.
-  static constexpr double kShortestStep = 100.0 * kMillisecond;
-  static constexpr double kLongestStep = 2000.0 * kMillisecond;
-  static constexpr double kPeriodsPerStep = 4;
-  static constexpr double kLeastRate = 0.0001;
-  static constexpr double kFirstRateOfBudget = 0.002;
-  static constexpr std::uint32_t kStepsUntilCalibration = 32;
+  // What locks say of the pace (core/pace.h): little if there are few of them, in all or
+  // for the time.
+  static constexpr double kDoubtfulPeriods = 1;
+  static constexpr double kDoubtfulLocks = 200;
+  static constexpr double kDoubtfulLocksPerTime = 1.0 / (50.0 * kMicrosecond);
+  static constexpr double kLeastPace = 1.0 / 8;
+  static constexpr double kBudgetStep = 500.0 * kMillisecond;  // of processor time
 
   WorkPeriods periods_;
   TickRate tick_rate_;
   Requests requests_;
-  WorkPeriods::Work latest_;  // lock_
+  // What was done in periods and outside of them; lock_.
+  Pace inside_;
+  Pace outside_;
+  std::uint64_t latest_all_ = 0;
   // When it began.
   std::uint64_t start_time_ = 0;
   std::uint64_t start_ticks_ = 0;
   std::uint64_t start_long_cost_ = 0;
+  std::uint64_t start_locks_[2] = {};
   std::uint64_t last_wall_ = 0;
   std::uint64_t last_processor_ = 0;
   std::uint64_t threads_at_once_ = 1;
   std::uint64_t idle_wait_ = 0;
   bool can_give_back_ = false;
   std::uint64_t budget_ = 0;
-  double most_ = 1;        // with a budget: the rate at most
-  double idle_share_ = 0;  // of processor time, that events take when nothing is sampled
-  double next_rate_ = 0;
-  bool is_calibrating_ = false;
-  std::uint32_t budget_steps_ = 0;
-  Measured budget_base_;
+  double most_ = 1;  // with a budget: the rate at most
+  SamplingBudget budget_steps_;
+  Measured budget_base_;  // when its step began
   SpinLock lock_;
   raw_report::Sampling totals_;  // lock_
 };

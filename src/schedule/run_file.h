@@ -28,7 +28,7 @@ enum class LockClass : std::uint64_t { kNone = 0 };
 
 inline constexpr std::uint32_t kRunFileMagic = 0x48484431;  // "1DHH"
 inline constexpr std::uint32_t kRunFileVersion = 1;
-inline constexpr std::uint32_t kRelationPlaces = 1U << 16;    // a power of two; half of it is used at most
+inline constexpr std::uint32_t kRelationPlaces = 1U << 16;  // a power of two; half of it is used at most
 inline constexpr std::uint32_t kAcquisitionPlaces = 1U << 20;
 inline constexpr std::uint32_t kDeadlockThreads = 8;
 inline constexpr std::uint32_t kDeadlockFrames = 24;
@@ -37,7 +37,7 @@ inline constexpr std::uint32_t kDeadlockFrames = 24;
 struct DeadlockedThread {
   std::uint32_t number = 0;  // as in reports
   std::uint32_t frame_count = 0;
-  std::uint64_t wanted = 0;                   // address of the lock
+  std::uint64_t wanted = 0;                    // address of the lock
   std::uint64_t frames[kDeadlockFrames] = {};  // addresses of code, innermost first
 };
 
@@ -51,7 +51,7 @@ struct RunCounters {
   std::uint64_t suspended_ns = 0;  // all waiting, of all threads
   std::uint64_t steps = 0;         // synchronisation points
   std::uint64_t threads = 0;
-  std::uint64_t diverged = 0;      // acquisitions that were not those of the run that is repeated
+  std::uint64_t diverged = 0;           // acquisitions that were not those of the run that is repeated
   std::uint64_t lost_relations = 0;     // no place
   std::uint64_t lost_acquisitions = 0;  // no place
 };
