@@ -18,6 +18,7 @@
 #include "runtime/on_memory.h"
 #include "runtime/on_sync.h"
 #include "runtime/on_thread.h"
+#include "runtime/scheduling.h"
 #include "runtime/thread_registry.h"
 
 using namespace deadheat;
@@ -160,7 +161,11 @@ DEADHEAT_INTERCEPT(void, __tsan_release, void* tag) { happens_before(tag, DEADHE
 DEADHEAT_INTERCEPT(void, __tsan_mutex_create, void* lock, unsigned) { lock_created(lock, DEADHEAT_CALLER); }
 DEADHEAT_INTERCEPT(void, __tsan_mutex_destroy, void* lock, unsigned) { lock_destroyed(lock, DEADHEAT_CALLER); }
 
-DEADHEAT_INTERCEPT(void, __tsan_mutex_pre_lock, void*, unsigned) { ignore_begin(Ignore::kAll, DEADHEAT_CALLER); }
+DEADHEAT_INTERCEPT(void, __tsan_mutex_pre_lock, void* lock, unsigned flags) {
+  if (is_scheduled && is_observing() && (flags & kTryLock) == 0) [[unlikely]]
+    schedule_request(self(), address_of(lock), mode_of(flags), DEADHEAT_CALLER);
+  ignore_begin(Ignore::kAll, DEADHEAT_CALLER);
+}
 
 DEADHEAT_INTERCEPT(void, __tsan_mutex_post_lock, void* lock, unsigned flags, int recursion) {
   ignore_end(Ignore::kAll, DEADHEAT_CALLER);

@@ -7,6 +7,7 @@
 #include "runtime/races.h"
 #include "runtime/record.h"
 #include "runtime/sampling.h"
+#include "runtime/scheduling.h"
 #include "runtime/start.h"
 #include "runtime/sync_table.h"
 #include "runtime/thread_registry.h"
@@ -127,6 +128,7 @@ void leave_phase(BarrierPhaseClock* phase) {
 void on_lock_created(ThreadState& self, Address lock, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  if (is_scheduled) schedule_new_lock(lock);
   const SamplingEvent event(self);
   const RecordedStep step(self, events::write(self.clock.id(), lock, 1), code);
   touch_lock(self, lock, AccessKind::kWrite, code);
@@ -139,6 +141,7 @@ void on_lock_created(ThreadState& self, Address lock, Address code) {
 void on_lock_destroyed(ThreadState& self, Address lock, Address code) {
   if (is_off()) return;
   RuntimeScope scope;
+  if (is_scheduled) schedule_new_lock(lock);
   const SamplingEvent event(self);
   const RecordedStep step(self, events::write(self.clock.id(), lock, 1), code);
   if (is_recording()) record_more(end_of_object(self, lock, raw_report::kEndsLock), code);
@@ -170,6 +173,7 @@ void on_lock_acquired(ThreadState& self, Address lock, LockMode mode, LockAttemp
   if (held != nullptr) {
     const RecordedStep step(self, acquire, code);
     ++held->depth;
+    if (is_scheduled) schedule_no_lock(self);  // it had it
     return;
   }
   // Before what the lock orders: its creation must be ordered by something else.
@@ -180,6 +184,7 @@ void on_lock_acquired(ThreadState& self, Address lock, LockMode mode, LockAttemp
   touch_lock(self, lock, AccessKind::kAtomicRead, code);
   if (is_recording()) record_more(acquire, code);
   acquire_lock(self, lock, mode, code);
+  if (is_scheduled) schedule_acquired(self, lock, mode);
 }
 
 void on_lock_try_failed(ThreadState& self, Address lock, LockMode mode, Address code) {
@@ -202,6 +207,7 @@ void on_lock_releasing(ThreadState& self, Address lock, Address code) {
     return;
   }
   if (held != nullptr) drop_held(self, held);
+  if (is_scheduled) schedule_released(self, lock);
   release_lock(self, lock, mode, code);
 }
 
@@ -231,6 +237,7 @@ void on_wait_beginning(ThreadState& self, Address condition, Address mutex, Addr
   const SamplingEvent event(self);
   const RecordedStep step(self, events::wait_begin(self.clock.id(), sync_id(condition), sync_id(mutex)), code);
   if (const HeldLockState* held = find_held(self, mutex)) drop_held(self, held);
+  if (is_scheduled) schedule_released(self, mutex);
   release_lock(self, mutex, LockMode::kExclusive, code);
 }
 
@@ -240,6 +247,7 @@ void on_wait_finished(ThreadState& self, Address condition, Address mutex, Addre
   const SamplingEvent event(self);
   const RecordedStep step(self, events::wait_end(self.clock.id(), sync_id(condition), sync_id(mutex)), code);
   acquire_lock(self, mutex, LockMode::kExclusive, code);
+  if (is_scheduled) schedule_acquired(self, mutex, LockMode::kExclusive);
 }
 
 void on_signalling(ThreadState& self, Address condition, Address code) {

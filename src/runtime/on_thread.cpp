@@ -76,6 +76,7 @@ ThreadState* on_thread_creating(ThreadState& self, Detached detached, Address co
 void on_thread_not_created(ThreadState& /*self*/, ThreadState* child) {
   if (child == nullptr) return;
   RuntimeScope scope;
+  if (is_scheduled) schedule_end_of_thread(*child);
   SpinHolder hold(registry().lock);
   child->info->flags |= raw_report::kThreadFinished;
   bury(child);
@@ -107,6 +108,7 @@ void on_thread_finished() {
   if (thread == nullptr) return;
   RuntimeScope scope;
   settle_footprints(*thread);
+  if (is_scheduled) schedule_end_of_thread(*thread);
   release_held_locks(*thread);
   {
     const RecordedStep step(*thread, events::plain(EventKind::kThreadExit, thread->clock.id()), 0);
@@ -208,6 +210,7 @@ void on_fork_child() {
   HeapTable::forget_other_threads();
   reopen_hand_off();
   forget_sampling_control();
+  forget_scheduling();
   if (current.state != nullptr) {
     current.state->info->os_id = static_cast<std::uint32_t>(raw_call(SYS_gettid));
     publish_epoch(*current.state);

@@ -17,6 +17,7 @@
 #include "runtime/races.h"
 #include "runtime/record.h"
 #include "runtime/sampling.h"
+#include "runtime/scheduling.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/shadow_pages.h"
 #include "runtime/slim_regions.h"
@@ -91,6 +92,7 @@ void start() {
     if (is_recording()) start_recording();
   }
   refuse_code_without_calls();
+  set_up_scheduling(*main);
 }
 
 }  // namespace

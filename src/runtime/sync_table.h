@@ -36,6 +36,7 @@ struct LockObject : SyncObject {
   std::uint64_t serial = 0;
   std::uint32_t created_stack = 0;
   std::uint32_t owner = 0;  // number of the thread that holds it exclusively
+  std::uint64_t name = 0;   // see lock_names.h; 0 as long as nobody asked
   LockClockOf<RuntimeClocks> clock;
 };
 

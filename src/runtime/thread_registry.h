@@ -21,6 +21,7 @@
 #include "runtime/page_source.h"
 #include "runtime/raw_report.h"
 #include "runtime/sampling.h"
+#include "runtime/scheduling.h"
 #include "runtime/slots.h"
 #include "runtime/system.h"
 #include "runtime/thread_state.h"
@@ -93,6 +94,7 @@ struct ThreadState {
   IgnoreState ignore;
   ThreadSampling sampling;
   ColdCalls cold;
+  ThreadSchedule schedule;
   ThreadLocal* local = nullptr;  // while the thread runs; registry's lock to use that of another thread
   // Tells the accesses to ranges apart; 0 outside of one. See races.cpp.
   std::uint64_t range_number = 0;

@@ -63,7 +63,7 @@ struct RunFileHeader {
   std::uint32_t acquisition_count = 0;
   RunCounters counters;
   std::uint32_t deadlocked = 0;  // threads of the cycle; 0: there was none
-  std::uint32_t unused = 0;
+  std::uint32_t process = 0;     // that writes the file: the first one that finds a 0 here
   DeadlockedThread cycle[kDeadlockThreads];
 };
 

@@ -15,6 +15,7 @@
 #include <threads.h>
 
 #include "runtime/intercept/replace.h"
+#include "runtime/intercept/scheduled.h"
 #include "runtime/on_sync.h"
 
 namespace deadheat::runtime {
@@ -91,7 +92,8 @@ DEADHEAT_REPLACE(int, pthread_cond_destroy, pthread_cond_t* condition) {
 
 DEADHEAT_REPLACE(int, pthread_cond_wait, pthread_cond_t* condition, pthread_mutex_t* mutex) {
   DEADHEAT_ORIGINAL_CONDITION(pthread_cond_wait);
-  return wait_on(condition, mutex, DEADHEAT_CALLER, [=] { return original(condition, mutex); });
+  return wait_on(condition, mutex, DEADHEAT_CALLER,
+                 [=] { return wait_for_others([=] { return original(condition, mutex); }); });
 }
 
 DEADHEAT_REPLACE(int, pthread_cond_timedwait, pthread_cond_t* condition, pthread_mutex_t* mutex,
@@ -110,6 +112,7 @@ DEADHEAT_REPLACE(int, pthread_cond_signal, pthread_cond_t* condition) {
   DEADHEAT_ORIGINAL_CONDITION(pthread_cond_signal);
   report_used(condition, DEADHEAT_CALLER);
   if (is_observing()) on_signalling(self(), address_of(condition), DEADHEAT_CALLER);
+  schedule_here();
   return original(condition);
 }
 
@@ -117,6 +120,7 @@ DEADHEAT_REPLACE(int, pthread_cond_broadcast, pthread_cond_t* condition) {
   DEADHEAT_ORIGINAL_CONDITION(pthread_cond_broadcast);
   report_used(condition, DEADHEAT_CALLER);
   if (is_observing()) on_broadcasting(self(), address_of(condition), DEADHEAT_CALLER);
+  schedule_here();
   return original(condition);
 }
 
@@ -133,7 +137,8 @@ DEADHEAT_REPLACE(void, cnd_destroy, cnd_t* condition) {
 
 DEADHEAT_REPLACE(int, cnd_wait, cnd_t* condition, mtx_t* mutex) {
   DEADHEAT_ORIGINAL(cnd_wait);
-  return wait_on(condition, mutex, DEADHEAT_CALLER, [=] { return original(condition, mutex); });
+  return wait_on(condition, mutex, DEADHEAT_CALLER,
+                 [=] { return wait_for_others([=] { return original(condition, mutex); }); });
 }
 
 DEADHEAT_REPLACE(int, cnd_timedwait, cnd_t* condition, mtx_t* mutex, const timespec* deadline) {
@@ -145,6 +150,7 @@ DEADHEAT_REPLACE(int, cnd_signal, cnd_t* condition) {
   DEADHEAT_ORIGINAL(cnd_signal);
   report_used(condition, DEADHEAT_CALLER);
   if (is_observing()) on_signalling(self(), address_of(condition), DEADHEAT_CALLER);
+  schedule_here();
   return original(condition);
 }
 
@@ -152,5 +158,6 @@ DEADHEAT_REPLACE(int, cnd_broadcast, cnd_t* condition) {
   DEADHEAT_ORIGINAL(cnd_broadcast);
   report_used(condition, DEADHEAT_CALLER);
   if (is_observing()) on_broadcasting(self(), address_of(condition), DEADHEAT_CALLER);
+  schedule_here();
   return original(condition);
 }

@@ -7,19 +7,28 @@
 #include "model/event.h"
 #include "runtime/intercept/replace.h"
 #include "runtime/on_sync.h"
+#include "runtime/scheduling.h"
 
 namespace deadheat::runtime {
 
 // EOWNERDEAD: a robust mutex was acquired from an owner that died.
 [[nodiscard]] inline bool is_acquired(int result) { return result == 0 || result == EOWNERDEAD; }
 
+// Of a blocking attempt.
+enum class TimeLimit : std::uint8_t { kNone, kSome };
+
 // Runs the real function and reports what came of it. A timed attempt blocks; a
 // deadline that passes leaves no trace.
 template <class RealLock>
-inline int acquire_lock(const volatile void* lock, LockMode mode, LockAttempt attempt, Address code,
-                        RealLock real_lock) {
+inline int acquire_lock(const volatile void* lock, LockMode mode, LockAttempt attempt, Address code, RealLock real_lock,
+                        TimeLimit limit = TimeLimit::kNone) {
   if (!is_observing()) return real_lock();
+  const bool may_be_held_up = is_scheduled && attempt == LockAttempt::kBlocking && limit == TimeLimit::kNone;
+  if (may_be_held_up) [[unlikely]]
+    schedule_request(self(), address_of(lock), mode, code);
   const int result = real_lock();
+  if (may_be_held_up && !is_acquired(result)) [[unlikely]]
+    schedule_no_lock(self());
   if (is_acquired(result)) {
     on_lock_acquired(self(), address_of(lock), mode, attempt, code);
   } else if (attempt == LockAttempt::kTry && result == EBUSY) {
@@ -35,6 +44,8 @@ inline int release_lock(const volatile void* lock, Address code, RealUnlock real
   on_lock_releasing(self(), address_of(lock), code);
   const int result = real_unlock();
   if (result != 0) on_lock_release_failed(self(), address_of(lock), code);
+  if (is_scheduled) [[unlikely]]
+    schedule_point(self());
   return result;
 }
 

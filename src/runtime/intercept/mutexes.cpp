@@ -39,14 +39,16 @@ DEADHEAT_REPLACE(int, pthread_mutex_trylock, pthread_mutex_t* mutex) {
 
 DEADHEAT_REPLACE(int, pthread_mutex_timedlock, pthread_mutex_t* mutex, const timespec* deadline) {
   DEADHEAT_ORIGINAL(pthread_mutex_timedlock);
-  return acquire_lock(mutex, LockMode::kExclusive, LockAttempt::kBlocking, DEADHEAT_CALLER,
-                      [&] { return original(mutex, deadline); });
+  return acquire_lock(
+      mutex, LockMode::kExclusive, LockAttempt::kBlocking, DEADHEAT_CALLER, [&] { return original(mutex, deadline); },
+      TimeLimit::kSome);
 }
 
 DEADHEAT_REPLACE(int, pthread_mutex_clocklock, pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline) {
   DEADHEAT_ORIGINAL(pthread_mutex_clocklock);
-  return acquire_lock(mutex, LockMode::kExclusive, LockAttempt::kBlocking, DEADHEAT_CALLER,
-                      [&] { return original(mutex, clock, deadline); });
+  return acquire_lock(
+      mutex, LockMode::kExclusive, LockAttempt::kBlocking, DEADHEAT_CALLER,
+      [&] { return original(mutex, clock, deadline); }, TimeLimit::kSome);
 }
 
 DEADHEAT_REPLACE(int, pthread_mutex_unlock, pthread_mutex_t* mutex) {
@@ -139,8 +141,9 @@ DEADHEAT_REPLACE(int, mtx_trylock, mtx_t* mutex) {
 
 DEADHEAT_REPLACE(int, mtx_timedlock, mtx_t* mutex, const timespec* deadline) {
   DEADHEAT_ORIGINAL(mtx_timedlock);
-  return to_c11(acquire_lock(mutex, LockMode::kExclusive, LockAttempt::kBlocking, DEADHEAT_CALLER,
-                             [&] { return to_posix(original(mutex, deadline)); }));
+  return to_c11(acquire_lock(
+      mutex, LockMode::kExclusive, LockAttempt::kBlocking, DEADHEAT_CALLER,
+      [&] { return to_posix(original(mutex, deadline)); }, TimeLimit::kSome));
 }
 
 DEADHEAT_REPLACE(int, mtx_unlock, mtx_t* mutex) {

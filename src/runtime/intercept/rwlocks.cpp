@@ -31,14 +31,16 @@ DEADHEAT_REPLACE(int, pthread_rwlock_tryrdlock, pthread_rwlock_t* lock) {
 
 DEADHEAT_REPLACE(int, pthread_rwlock_timedrdlock, pthread_rwlock_t* lock, const timespec* deadline) {
   DEADHEAT_ORIGINAL(pthread_rwlock_timedrdlock);
-  return acquire_lock(lock, LockMode::kShared, LockAttempt::kBlocking, DEADHEAT_CALLER,
-                      [&] { return original(lock, deadline); });
+  return acquire_lock(
+      lock, LockMode::kShared, LockAttempt::kBlocking, DEADHEAT_CALLER, [&] { return original(lock, deadline); },
+      TimeLimit::kSome);
 }
 
 DEADHEAT_REPLACE(int, pthread_rwlock_clockrdlock, pthread_rwlock_t* lock, clockid_t clock, const timespec* deadline) {
   DEADHEAT_ORIGINAL(pthread_rwlock_clockrdlock);
-  return acquire_lock(lock, LockMode::kShared, LockAttempt::kBlocking, DEADHEAT_CALLER,
-                      [&] { return original(lock, clock, deadline); });
+  return acquire_lock(
+      lock, LockMode::kShared, LockAttempt::kBlocking, DEADHEAT_CALLER, [&] { return original(lock, clock, deadline); },
+      TimeLimit::kSome);
 }
 
 DEADHEAT_REPLACE(int, pthread_rwlock_wrlock, pthread_rwlock_t* lock) {
@@ -54,14 +56,16 @@ DEADHEAT_REPLACE(int, pthread_rwlock_trywrlock, pthread_rwlock_t* lock) {
 
 DEADHEAT_REPLACE(int, pthread_rwlock_timedwrlock, pthread_rwlock_t* lock, const timespec* deadline) {
   DEADHEAT_ORIGINAL(pthread_rwlock_timedwrlock);
-  return acquire_lock(lock, LockMode::kExclusive, LockAttempt::kBlocking, DEADHEAT_CALLER,
-                      [&] { return original(lock, deadline); });
+  return acquire_lock(
+      lock, LockMode::kExclusive, LockAttempt::kBlocking, DEADHEAT_CALLER, [&] { return original(lock, deadline); },
+      TimeLimit::kSome);
 }
 
 DEADHEAT_REPLACE(int, pthread_rwlock_clockwrlock, pthread_rwlock_t* lock, clockid_t clock, const timespec* deadline) {
   DEADHEAT_ORIGINAL(pthread_rwlock_clockwrlock);
-  return acquire_lock(lock, LockMode::kExclusive, LockAttempt::kBlocking, DEADHEAT_CALLER,
-                      [&] { return original(lock, clock, deadline); });
+  return acquire_lock(
+      lock, LockMode::kExclusive, LockAttempt::kBlocking, DEADHEAT_CALLER,
+      [&] { return original(lock, clock, deadline); }, TimeLimit::kSome);
 }
 
 DEADHEAT_REPLACE(int, pthread_rwlock_unlock, pthread_rwlock_t* lock) {

@@ -8,6 +8,7 @@
 #include <semaphore.h>
 
 #include "runtime/intercept/replace.h"
+#include "runtime/intercept/scheduled.h"
 #include "runtime/on_sync.h"
 
 namespace deadheat::runtime {
@@ -41,7 +42,8 @@ DEADHEAT_REPLACE(int, sem_destroy, sem_t* semaphore) {
 
 DEADHEAT_REPLACE(int, sem_wait, sem_t* semaphore) {
   DEADHEAT_ORIGINAL(sem_wait);
-  return waited(original(semaphore), semaphore, DEADHEAT_CALLER);
+  schedule_here();
+  return waited(wait_for_others([&] { return original(semaphore); }), semaphore, DEADHEAT_CALLER);
 }
 
 DEADHEAT_REPLACE(int, sem_trywait, sem_t* semaphore) {
@@ -62,5 +64,6 @@ DEADHEAT_REPLACE(int, sem_clockwait, sem_t* semaphore, clockid_t clock, const ti
 DEADHEAT_REPLACE(int, sem_post, sem_t* semaphore) {
   DEADHEAT_ORIGINAL(sem_post);
   if (is_observing()) on_semaphore_posting(self(), address_of(semaphore), DEADHEAT_CALLER);
+  schedule_here();
   return original(semaphore);
 }

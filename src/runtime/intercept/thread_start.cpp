@@ -30,6 +30,7 @@
 #include "runtime/intercept/preparation.h"
 #include "runtime/intercept/signal_mask.h"
 #include "runtime/page_source.h"
+#include "runtime/scheduling.h"
 #include "runtime/system.h"
 
 namespace deadheat::runtime {
@@ -61,6 +62,7 @@ ThreadStart* ThreadStart::announce(ThreadState& creator, Detached detached, Func
     PageSource::release(memory, sizeof(ThreadStart));
     return nullptr;
   }
+  if (is_scheduled) schedule_new_thread(creator, *child, address_of(reinterpret_cast<void*>(function.posix)), argument);
   auto* const start = ::new (memory) ThreadStart;
   start->function_ = function;
   start->argument_ = argument;

@@ -20,6 +20,7 @@
 #include <cstdarg>
 
 #include "runtime/intercept/replace.h"
+#include "runtime/intercept/scheduled.h"
 #include "runtime/intercept/signal_mask.h"
 #include "runtime/intercept/thread_start.h"
 #include "runtime/on_thread.h"
@@ -29,11 +30,13 @@ namespace {
 
 void* run_posix_thread(void* start) {
   const ThreadStart::Call call = static_cast<ThreadStart*>(start)->begin();
+  schedule_here();
   return call.function.posix(call.argument);
 }
 
 int run_c11_thread(void* start) {
   const ThreadStart::Call call = static_cast<ThreadStart*>(start)->begin();
+  schedule_here();
   return call.function.c11(call.argument);
 }
 
@@ -112,7 +115,7 @@ DEADHEAT_REPLACE(int, thrd_create, thrd_t* thread, thrd_start_t function, void* 
 
 DEADHEAT_REPLACE(int, pthread_join, pthread_t thread, void** value) {
   DEADHEAT_ORIGINAL(pthread_join);
-  return join_thread(thread, DEADHEAT_CALLER, [&] { return original(thread, value); });
+  return join_thread(thread, DEADHEAT_CALLER, [&] { return wait_for_others([&] { return original(thread, value); }); });
 }
 
 DEADHEAT_REPLACE(int, pthread_tryjoin_np, pthread_t thread, void** value) {
@@ -132,7 +135,7 @@ DEADHEAT_REPLACE(int, pthread_clockjoin_np, pthread_t thread, void** value, cloc
 
 DEADHEAT_REPLACE(int, thrd_join, thrd_t thread, int* value) {
   DEADHEAT_ORIGINAL(thrd_join);
-  return join_thread(thread, DEADHEAT_CALLER, [&] { return original(thread, value); });
+  return join_thread(thread, DEADHEAT_CALLER, [&] { return wait_for_others([&] { return original(thread, value); }); });
 }
 
 // Before the real function: a thread that has finished is gone with it, and its
