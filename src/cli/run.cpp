@@ -7,9 +7,7 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -19,10 +17,10 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/install_layout.h"
+#include "cli/launch.h"
 #include "cli/live_output.h"
 #include "cli/messages.h"
-#include "cli/program_file.h"
+#include "cli/program_words.h"
 #include "cli/run_child.h"
 #include "cli/run_settings.h"
 #include "report/describe.h"
@@ -75,107 +73,6 @@ Exit codes: 0 or the program's own, 128 + n if signal n killed it; 66 (see --exi
 races found; 2 bad usage, or a program that cannot be observed; 126 the program cannot be
 started; 127 it was not found.)";
 
-// What `deadheat run` is about to start, and how.
-struct Plan {
-  ChildRequest child;
-  ProgramKind kind = ProgramKind::kUninstrumented;
-};
-
-constexpr ExitCode exit_code(int number) { return static_cast<ExitCode>(number); }
-
-std::string advice(const std::string& path) {
-  return fmt::format(
-      "build it with 'deadheat c++' or 'deadheat cc' in place of the compiler (see 'deadheat c++ --help'), then run "
-      "'{}' again",
-      path);
-}
-
-// Whether the program can report to us; says why not.
-bool is_observable(const ProgramFile& program, const RunOptions& options) {
-  if (program.kind == ProgramKind::kStaticTsan) {
-    print_error(
-        fmt::format("'{}' has clang's own ThreadSanitizer runtime linked into it, which cannot be replaced; "
-                    "link it again with 'deadheat c++', or with clang's -shared-libsan",
-                    program.path));
-    return false;
-  }
-  if (program.kind != ProgramKind::kUninstrumented || options.force) return true;
-  print_error(fmt::format("'{}' was not built for race detection; {} (--force runs it as it is)", program.path,
-                          advice(program.path)));
-  return false;
-}
-
-void warn_of_rpath(const ProgramFile& program, const InstallLayout& layout) {
-  std::error_code ignored;
-  for (const std::string& directory : program.rpath) {
-    const std::string library = directory + "/" + program.runtime_name;
-    if (!std::filesystem::exists(library, ignored)) continue;
-    if (std::filesystem::equivalent(directory, layout.stand_in_directory(), ignored)) return;
-    print_warning(
-        fmt::format("'{}' has an RPATH that finds '{}' before ours: races will be reported by that library, "
-                    "not by Deadheat; link the program without that RPATH",
-                    program.path, library));
-    return;
-  }
-}
-
-// The environment that makes the loader take our libraries.
-Status add_libraries(const ProgramFile& program, std::vector<std::string>& settings) {
-  const auto layout = find_install_layout();
-  if (!layout.ok()) {
-    // A program with our runtime inside needs nothing of us.
-    if (program.kind == ProgramKind::kSharedTsan) return layout.error();
-    return {};
-  }
-  const InstallLayout& files = layout.value();
-  if (program.kind == ProgramKind::kSharedTsan) {
-    const std::string library = files.stand_in_directory() + "/" + program.runtime_name;
-    std::error_code ignored;
-    if (!std::filesystem::exists(library, ignored)) {
-      return Error{ErrorCode::kUnsupported,
-                   fmt::format("'{}' needs '{}', and '{}' has no replacement for it; {}", program.path,
-                               program.runtime_name, files.stand_in_directory(), advice(program.path))};
-    }
-    warn_of_rpath(program, files);
-  }
-  const char* before = std::getenv("LD_LIBRARY_PATH");
-  settings.push_back(fmt::format("LD_LIBRARY_PATH={}:{}{}{}", files.stand_in_directory(), files.library_directory,
-                                 before == nullptr || *before == '\0' ? "" : ":", before == nullptr ? "" : before));
-  return {};
-}
-
-// Nothing, with the reason said and its exit code in `result`, when the program
-// cannot be run.
-std::optional<Plan> make_plan(const RunOptions& options, const std::vector<std::string>& words, ExitCode& result) {
-  const Lookup lookup = find_program(words.front());
-  if (lookup.path.empty()) {
-    print_error(lookup.error.message);
-    result = exit_code(static_cast<int>(lookup.error.failure));
-    return std::nullopt;
-  }
-  const auto program = inspect_program(lookup.path);
-  if (!program.ok()) {
-    print_error(program.error().message);
-    result = exit_code(static_cast<int>(LaunchFailure::kNotExecutable));
-    return std::nullopt;
-  }
-  if (!is_observable(program.value(), options)) {
-    result = ExitCode::kUsage;
-    return std::nullopt;
-  }
-  Plan plan;
-  plan.kind = program.value().kind;
-  plan.child.path = lookup.path;
-  plan.child.arguments = words;
-  plan.child.settings.push_back(fmt::format("{}={}", raw_report::kOptionsVariable, runtime_options(options.settings)));
-  if (const Status status = add_libraries(program.value(), plan.child.settings); !status.ok()) {
-    print_error(status.error().message);
-    result = ExitCode::kFailure;
-    return std::nullopt;
-  }
-  return plan;
-}
-
 bool is_of_recording(const RawPacket& packet) {
   return std::holds_alternative<EventsPacket>(packet.body) || std::holds_alternative<SitesPacket>(packet.body) ||
          std::holds_alternative<RecordingPacket>(packet.body) || std::holds_alternative<ForkingPacket>(packet.body);
@@ -190,14 +87,11 @@ class Run {
         output_(std::move(output)),
         recorder_(std::move(recorder)) {}
 
-  ExitCode watch(ChildProcess& child, const std::string& program) {
-    // Debug information comes from this machine; a download in the middle of a
-    // run would hold up the program. The program has the environment it had.
-    unsetenv("DEBUGINFOD_URLS");
+  ExitCode watch(ChildProcess& child, const WatchedSignals& signals, const std::string& program) {
     // A trace that grows over the user's limit is an error of that file, not our end.
     std::signal(SIGXFSZ, SIG_IGN);
-    const ChildEnd end =
-        child.watch([this](std::span<const std::byte> bytes, int descriptor) { return take(bytes, descriptor); });
+    const ChildEnd end = child.watch(
+        signals, [this](std::span<const std::byte> bytes, int descriptor) { return take(bytes, descriptor); });
     finish_recording();
     const LiveEnding ending = describe(end, program);
     const Status written = output_.finish(report_, ending);
@@ -290,36 +184,9 @@ ExitCode failed(const Error& error, ExitCode code) {
   return code;
 }
 
-// Stands for the first "--" while the command line is parsed. No option, so the
-// parsing ends at it at the latest, and no text that a user can type by accident.
-constexpr char kDoubleDash[] = "\x01--";
-
-// The program and its arguments, and whether a "--" came before them.
-struct ProgramWords {
-  std::vector<std::string> words;
-  bool is_marked = false;
-};
-
-ProgramWords program_words(const CLI::App& command) {
-  ProgramWords program{command.remaining(), false};
-  if (!program.words.empty() && program.words.front() == kDoubleDash) {
-    program.words.erase(program.words.begin());
-    program.is_marked = true;
-  }
-  // Behind the program's name it is the program's own.
-  for (std::string& word : program.words) {
-    if (word == kDoubleDash) word = "--";
-  }
-  return program;
-}
-
 ExitCode run_program(RunOptions& options) {
-  const auto [words, is_marked] = program_words(*options.command);
-  if (words.empty()) return failed({ErrorCode::kInvalid, "which program? see 'deadheat run --help'"}, ExitCode::kUsage);
-  if (!is_marked && words.front().starts_with("-")) {
-    return failed({ErrorCode::kInvalid, fmt::format("unknown option '{}'; see 'deadheat run --help'", words.front())},
-                  ExitCode::kUsage);
-  }
+  const auto words = program_words(*options.command);
+  if (!words.ok()) return failed(words.error(), ExitCode::kUsage);
   if (options.no_colour) options.output.colour = ColourChoice::kNever;
   options.settings.stats = options.output.stats;
   options.settings.record = options.record.has_value();
@@ -333,7 +200,8 @@ ExitCode run_program(RunOptions& options) {
   auto suppressions = read_suppressions(options.settings.suppressions);
   if (!suppressions.ok()) return failed(suppressions.error(), ExitCode::kUsage);
   ExitCode result = ExitCode::kFailure;
-  const auto plan = make_plan(options, words, result);
+  auto plan = make_launch_plan(words.value(), options.settings,
+                               options.force ? Uninstrumented::kRun : Uninstrumented::kRefuse, result);
   if (!plan) return result;
   auto output = LiveOutput::open(options.output, STDERR_FILENO);
   if (!output.ok()) return failed(output.error(), ExitCode::kFailure);
@@ -343,27 +211,19 @@ ExitCode run_program(RunOptions& options) {
     if (!created.ok()) return failed(created.error(), ExitCode::kFailure);
     recorder = std::move(created).value();
   }
-  const ChildProcess::Started started = ChildProcess::start(plan->child);
+  symbolise_locally(*plan);
+  const auto signals = WatchedSignals::open();
+  if (!signals.ok()) return failed(signals.error(), ExitCode::kFailure);
+  const ChildProcess::Started started = ChildProcess::start(*plan, *signals.value());
   if (started.child == nullptr) {
     print_error(started.error.message);
     return exit_code(static_cast<int>(started.error.failure));
   }
   Run session(options, std::move(suppressions).value(), std::move(output).value(), std::move(recorder));
-  return session.watch(*started.child, plan->child.path);
+  return session.watch(*started.child, *signals.value(), plan->path);
 }
 
 }  // namespace
-
-void keep_double_dash(int argument_count, char** arguments) {
-  static char stand_in[sizeof(kDoubleDash)];
-  std::memcpy(stand_in, kDoubleDash, sizeof(kDoubleDash));
-  if (argument_count < 2 || std::strcmp(arguments[1], "run") != 0) return;
-  for (int index = 2; index < argument_count; ++index) {
-    if (std::strcmp(arguments[index], "--") != 0) continue;
-    arguments[index] = stand_in;
-    return;
-  }
-}
 
 void add_run_command(CLI::App& app, ExitCode& result) {
   auto options = std::make_shared<RunOptions>();

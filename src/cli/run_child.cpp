@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -26,8 +27,6 @@
 namespace deadheat {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // After the program's end: how long to wait for another packet, and altogether.
 constexpr std::chrono::milliseconds kSilence{300};
@@ -105,12 +104,27 @@ std::vector<std::string> environment_with(const std::vector<std::string>& settin
   return all;
 }
 
+// In the child: what the request says of its input, output and group.
+void arrange(const ChildRequest& request) {
+  if (request.has_own_group) {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+  }
+  if (request.has_no_input) dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+  if (request.output < 0) return;
+  dup2(request.output, STDOUT_FILENO);
+  dup2(request.output, STDERR_FILENO);
+}
+
 // In the child: becomes the program, or sends the error and ends.
-[[noreturn]] void become(const char* path, char* const* arguments, char* const* environment, const sigset_t& mask,
-                         int errors) {
+[[noreturn]] void become(const ChildRequest& request, char* const* arguments, char* const* environment,
+                         const sigset_t& mask, int errors) {
+  arrange(request);
+  // What we ignore is not to be ignored by the program.
   std::signal(SIGPIPE, SIG_DFL);
+  if (request.has_own_group) std::signal(SIGXFSZ, SIG_DFL);
   sigprocmask(SIG_SETMASK, &mask, nullptr);
-  execve(path, arguments, environment);
+  execve(request.path.c_str(), arguments, environment);
   const int error = errno;
   // The parent reads it or is gone: nothing else can be done here.
   [[maybe_unused]] const ssize_t sent = write(errors, &error, sizeof(error));
@@ -126,12 +140,33 @@ std::string exec_failure(const std::string& path, int error) {
 
 }  // namespace
 
-ChildProcess::~ChildProcess() {
-  close(channel_);
-  close(signals_);
+Result<std::unique_ptr<WatchedSignals>> WatchedSignals::open() {
+  const sigset_t watched = watched_signals();
+  sigset_t before;
+  sigprocmask(SIG_BLOCK, &watched, &before);
+  const int descriptor = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (descriptor < 0) return Error{ErrorCode::kIo, "cannot watch signals: " + system_message(errno)};
+  return std::unique_ptr<WatchedSignals>(new WatchedSignals(descriptor, before));
 }
 
-ChildProcess::Started ChildProcess::start(const ChildRequest& request) {
+WatchedSignals::~WatchedSignals() { close(descriptor_); }
+
+std::optional<WatchedSignals::Received> WatchedSignals::next() const {
+  signalfd_siginfo info{};
+  if (read(descriptor_, &info, sizeof(info)) != sizeof(info)) return std::nullopt;
+  return Received{static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL};
+}
+
+// One byte more than a packet can have, so that a longer one shows.
+ChildProcess::ChildProcess(pid_t process, int channel, const ChildRequest& request)
+    : process_(process),
+      channel_(channel),
+      has_own_group_(request.has_own_group),
+      buffer_(raw_report::kMaxPacket + 1) {}
+
+ChildProcess::~ChildProcess() { close(channel_); }
+
+ChildProcess::Started ChildProcess::start(const ChildRequest& request, const WatchedSignals& signals) {
   const auto failed = [](std::string message) {
     return Started{nullptr, {LaunchFailure::kNotExecutable, std::move(message)}};
   };
@@ -145,12 +180,6 @@ ChildProcess::Started ChildProcess::start(const ChildRequest& request) {
   const Descriptor errors_in(pair[0]);
   Descriptor errors_out(pair[1]);
 
-  const sigset_t watched = watched_signals();
-  sigset_t before;
-  sigprocmask(SIG_BLOCK, &watched, &before);
-  Descriptor signals(signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (signals.get() < 0) return system_failure("watch signals");
-
   std::vector<std::string> arguments = request.arguments;
   std::vector<std::string> settings = request.settings;
   settings.push_back(fmt::format("{}={}", raw_report::kDescriptorVariable, channel.childs.get()));
@@ -160,7 +189,7 @@ ChildProcess::Started ChildProcess::start(const ChildRequest& request) {
   const pid_t process = fork();
   if (process < 0) return system_failure("start another process");
   if (process == 0) {
-    become(request.path.c_str(), argument_pointers.data(), environment_pointers.data(), before, errors_out.get());
+    become(request, argument_pointers.data(), environment_pointers.data(), signals.mask_before(), errors_out.get());
   }
   errors_out.reset();
   int error = 0;
@@ -172,120 +201,98 @@ ChildProcess::Started ChildProcess::start(const ChildRequest& request) {
     return failed(exec_failure(request.path, error));
   }
   Started started;
-  started.child.reset(new ChildProcess(process, channel.ours.release(), signals.release()));
+  started.child.reset(new ChildProcess(process, channel.ours.release(), request));
   return started;
 }
 
-namespace {
+bool ChildProcess::is_over() const {
+  if (!exited_at_) return false;
+  if (!is_open_) return true;
+  const Clock::time_point now = Clock::now();
+  return now - *exited_at_ > kGrace || now - std::max(*exited_at_, latest_) > kSilence;
+}
 
-// The state of one watch().
-class Watch {
- public:
-  Watch(pid_t process, int channel, int signals, const PacketHandler& handler)
-      : process_(process), channel_(channel), signals_(signals), handler_(handler), buffer_(kBufferBytes) {}
+int ChildProcess::time_left() const {
+  if (!exited_at_) return -1;
+  return is_open_ ? static_cast<int>(kSilence.count()) + 1 : 0;
+}
 
-  ChildEnd run() {
-    reap();
-    while (!is_over()) {
-      pollfd waits[] = {{is_open_ ? channel_ : -1, POLLIN, 0}, {signals_, POLLIN, 0}};
-      poll(waits, 2, time_left());
-      if (waits[1].revents != 0) handle_signals();
-      if (waits[0].revents != 0) receive();
-    }
-    end_.descendants_left = is_open_;
-    return end_;
+// The number of a process stays its own until it is waited for, which is left to
+// finish(): until then a signal reaches nobody else.
+void ChildProcess::notice_end() {
+  if (exited_at_) return;
+  siginfo_t info{};
+  const auto id = static_cast<id_t>(process_);
+  if (waitid(P_PID, id, &info, WEXITED | WNOWAIT | WNOHANG) == 0 && info.si_pid == process_) exited_at_ = Clock::now();
+}
+
+void ChildProcess::send(int signal) const { kill(has_own_group_ ? -process_ : process_, signal); }
+
+ChildEnd ChildProcess::finish() {
+  end_.descendants_left = is_open_;
+  if (has_own_group_) send(SIGKILL);
+  while (waitpid(process_, &end_.wait_status, 0) < 0 && errno == EINTR) {
   }
+  return end_;
+}
 
- private:
-  static constexpr std::size_t kBufferBytes = raw_report::kMaxPacket + 1;
+// recv(), with the descriptor that comes along, if any.
+ssize_t ChildProcess::receive_one(int& attached) {
+  iovec piece{buffer_.data(), buffer_.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  const ssize_t size = recvmsg(channel_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (size <= 0) return size;
+  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) return size;
+  std::memcpy(&attached, CMSG_DATA(header), sizeof(attached));
+  return size;
+}
 
-  // With the last words of the child read: what it sent is there before its end is.
-  [[nodiscard]] bool is_over() const {
-    if (!exited_at_) return false;
-    if (!is_open_) return true;
-    const Clock::time_point now = Clock::now();
-    return now - *exited_at_ > kGrace || now - std::max(*exited_at_, latest_) > kSilence;
-  }
-
-  // Milliseconds for poll().
-  [[nodiscard]] static int waiting_time(Clock::duration duration) {
-    return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(duration).count()) + 1;
-  }
-  [[nodiscard]] int time_left() const { return exited_at_ ? waiting_time(kSilence) : -1; }
-
-  void reap() {
-    if (exited_at_) return;
-    if (waitpid(process_, &end_.wait_status, WNOHANG) == process_) exited_at_ = Clock::now();
-  }
-
-  void handle_signals() {
-    signalfd_siginfo info{};
-    while (read(signals_, &info, sizeof(info)) == sizeof(info)) {
-      const int signal = static_cast<int>(info.ssi_signo);
-      if (signal == SIGCHLD) {
-        reap();
-      } else if (info.ssi_code != SI_KERNEL && !exited_at_) {
-        kill(process_, signal);
-      }
-    }
-  }
-
-  // recv(), with the descriptor that comes along, if any.
-  ssize_t receive_one(Descriptor& attached) {
-    iovec piece{buffer_.data(), buffer_.size()};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-    msghdr message{};
-    message.msg_iov = &piece;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof(control);
-    const ssize_t size = recvmsg(channel_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (size <= 0) return size;
-    const cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) return size;
+void ChildProcess::receive(const PacketHandler& handler) {
+  // A few at a time, so that signals are not kept waiting by a flood.
+  for (int count = 0; count < 64 && is_open_; ++count) {
     int number = -1;
-    std::memcpy(&number, CMSG_DATA(header), sizeof(number));
-    attached.reset(number);
-    return size;
-  }
-
-  void receive() {
-    // A few at a time, so that signals are not kept waiting by a flood.
-    for (int count = 0; count < 64 && is_open_; ++count) {
-      Descriptor attached;
-      const ssize_t size = receive_one(attached);
-      if (size < 0 && errno == EINTR) continue;
-      if (size < 0 && errno == EAGAIN) return;
-      // An empty packet looks like the end; nobody of ours sends one.
-      if (size <= 0) {
-        is_open_ = false;
-        return;
-      }
-      latest_ = Clock::now();
-      const AfterPacket next =
-          handler_(std::span<const std::byte>(buffer_).first(static_cast<std::size_t>(size)), attached.get());
-      if (next == AfterPacket::kEndProgram && !exited_at_ && !end_.was_ended) {
-        end_.was_ended = true;
-        kill(process_, SIGKILL);
-      }
+    const ssize_t size = receive_one(number);
+    const Descriptor attached(number);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) return;
+    // An empty packet looks like the end; nobody of ours sends one.
+    if (size <= 0) {
+      is_open_ = false;
+      return;
+    }
+    latest_ = Clock::now();
+    const AfterPacket next =
+        handler(std::span<const std::byte>(buffer_).first(static_cast<std::size_t>(size)), attached.get());
+    if (next == AfterPacket::kEndProgram && !exited_at_ && !end_.was_ended) {
+      end_.was_ended = true;
+      send(SIGKILL);
     }
   }
+}
 
-  pid_t process_;
-  int channel_;
-  int signals_;
-  const PacketHandler& handler_;
-  std::vector<std::byte> buffer_;
-  bool is_open_ = true;
-  std::optional<Clock::time_point> exited_at_;
-  Clock::time_point latest_;
-  ChildEnd end_;
-};
-
-}  // namespace
-
-ChildEnd ChildProcess::watch(const PacketHandler& handler) {
-  return Watch(process_, channel_, signals_, handler).run();
+ChildEnd ChildProcess::watch(const WatchedSignals& signals, const PacketHandler& handler) {
+  notice_end();
+  while (!is_over()) {
+    pollfd waits[] = {{channel(), POLLIN, 0}, {signals.descriptor(), POLLIN, 0}};
+    poll(waits, 2, time_left());
+    if (waits[1].revents != 0) {
+      while (const auto signal = signals.next()) {
+        if (signal->number == SIGCHLD) {
+          notice_end();
+        } else if (!signal->is_from_terminal && !exited_at_) {
+          send(signal->number);
+        }
+      }
+    }
+    if (waits[0].revents != 0) receive(handler);
+  }
+  return finish();
 }
 
 }  // namespace deadheat

@@ -10,15 +10,20 @@
 //
 // Signals: a terminal sends Ctrl-C to the child as well, as both are in one
 // process group; one that somebody sent to us alone is passed on. We outlive the
-// child in any case, because the report is not finished before it is.
+// child in any case, because the report is not finished before it is. A child with
+// a group of its own gets nothing from the terminal, and is ended with all that it
+// started.
 #pragma once
 
 #include <sys/types.h>
 
+#include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +38,9 @@ struct ChildRequest {
   std::vector<std::string> arguments;  // with the name in front
   // Of the child's environment, "NAME=value", replacing what we have.
   std::vector<std::string> settings;
+  int output = -1;             // of standard output and error; -1: ours
+  bool has_no_input = false;   // standard input is empty
+  bool has_own_group = false;  // ends with us, and with all that it started
 };
 
 enum class AfterPacket : std::uint8_t { kGoOn, kEndProgram };
@@ -47,11 +55,41 @@ struct ChildEnd {
   bool was_ended = false;
 };
 
+// The signals that a watcher of children handles. They are read, not delivered,
+// from open() to the end of our process.
+class WatchedSignals {
+ public:
+  struct Received {
+    int number = 0;
+    bool is_from_terminal = false;  // or from elsewhere in the kernel
+  };
+
+  // Errors: kIo.
+  static Result<std::unique_ptr<WatchedSignals>> open();
+
+  WatchedSignals(const WatchedSignals&) = delete;
+  WatchedSignals& operator=(const WatchedSignals&) = delete;
+  ~WatchedSignals();
+
+  // To poll for input.
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+  // Nothing: no more for now.
+  [[nodiscard]] std::optional<Received> next() const;
+  // What a program is started with.
+  [[nodiscard]] const sigset_t& mask_before() const { return before_; }
+
+ private:
+  WatchedSignals(int descriptor, const sigset_t& before) : descriptor_(descriptor), before_(before) {}
+
+  int descriptor_;
+  sigset_t before_;
+};
+
 class ChildProcess {
  public:
   // Nothing is left behind after an error.
   struct Started;
-  static Started start(const ChildRequest& request);
+  static Started start(const ChildRequest& request, const WatchedSignals& signals);
 
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
@@ -60,15 +98,40 @@ class ChildProcess {
   [[nodiscard]] pid_t process() const { return process_; }
 
   // Hands over every packet as it comes, until the child has ended and nobody
-  // writes any more. Once.
-  ChildEnd watch(const PacketHandler& handler);
+  // writes any more, and passes signals on. Once.
+  ChildEnd watch(const WatchedSignals& signals, const PacketHandler& handler);
+
+  // The same in pieces, for whoever watches several children.
+  // To poll for input; -1: nobody writes any more.
+  [[nodiscard]] int channel() const { return is_open_ ? channel_ : -1; }
+  // Milliseconds to poll for at most; -1: any time.
+  [[nodiscard]] int time_left() const;
+  // Hands over some of the packets that are there.
+  void receive(const PacketHandler& handler);
+  // After SIGCHLD, and once at the beginning.
+  void notice_end();
+  [[nodiscard]] bool has_ended() const { return exited_at_.has_value(); }
+  // It has ended, and its last words were read: what it sent is there before its end is.
+  [[nodiscard]] bool is_over() const;
+  // To the program; to its group if it has one of its own.
+  void send(int signal) const;
+  // When it is over. Once.
+  ChildEnd finish();
 
  private:
-  ChildProcess(pid_t process, int channel, int signals) : process_(process), channel_(channel), signals_(signals) {}
+  using Clock = std::chrono::steady_clock;
+
+  ChildProcess(pid_t process, int channel, const ChildRequest& request);
+  ssize_t receive_one(int& attached);
 
   pid_t process_;
   int channel_;
-  int signals_;  // of signalfd()
+  bool has_own_group_;
+  bool is_open_ = true;
+  std::vector<std::byte> buffer_;
+  std::optional<Clock::time_point> exited_at_;
+  Clock::time_point latest_;
+  ChildEnd end_;
 };
 
 struct ChildProcess::Started {

@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <string>
-#include <utility>
 
 #include "cli/choice.h"
+#include "cli/duration.h"
 #include "cli/rate.h"
 #include "runtime/raw_report.h"
 
@@ -27,29 +26,12 @@ std::uint64_t parts_per_million(double share) {
   return share > 0 ? std::max<std::uint64_t>(parts, 1) : 0;
 }
 
-// Microseconds of one unit, and the text without it. Nothing for an unknown unit.
-std::optional<double> take_unit(std::string_view& text) {
-  constexpr std::pair<std::string_view, double> kUnits[] = {{"us", 1}, {"ms", 1e3}, {"s", 1e6}};
-  for (const auto& [unit, microseconds] : kUnits) {
-    if (!text.ends_with(unit)) continue;
-    text.remove_suffix(unit.size());
-    return microseconds;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::optional<std::uint64_t> parse_period(std::string_view text) {
-  const auto unit = take_unit(text);
-  if (!unit) return std::nullopt;
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  const double period = number * *unit;
-  // Also false for what is not a number at all.
-  if (!(period >= kShortestPeriod && period <= kLongestPeriod)) return std::nullopt;
-  return static_cast<std::uint64_t>(std::llround(period));
+  const auto period = parse_duration(text);
+  if (!period || *period < kShortestPeriod || *period > kLongestPeriod) return std::nullopt;
+  return static_cast<std::uint64_t>(std::llround(*period));
 }
 
 const Choices<std::optional<Sampler>>& sampler_choices() {

@@ -10,12 +10,13 @@
 #include "base/raw.h"
 #include "report/describe.h"
 #include "report/fingerprint.h"
+#include "report/json_parts.h"
 
 namespace deadheat {
 
-namespace {
-
 using Json = nlohmann::ordered_json;
+
+namespace {
 
 std::string hexadecimal(std::uint64_t number) { return fmt::format("{:#x}", number); }
 
@@ -28,6 +29,8 @@ Json name_or_null(const std::map<Key, std::string>& names, Key key) {
   return found == names.end() ? Json(nullptr) : known_or_null(found->second);
 }
 
+}  // namespace
+
 Json frame_of(const Site& site) {
   Json frame;
   frame["function"] = known_or_null(site.function);
@@ -39,6 +42,8 @@ Json frame_of(const Site& site) {
   frame["inlined"] = site.is_inlined;
   return frame;
 }
+
+namespace {
 
 template <class Stack>
 Json frames_of(const Stack& stack, const Dictionary& dictionary) {
@@ -155,6 +160,8 @@ Json live_side_of(const RacingAccess& access, const std::vector<SiteStack>& acqu
   return side;
 }
 
+}  // namespace
+
 Json race_of(const LiveRace& race) {
   const LiveFinding& live = race.live;
   Json out = finding_of(live.finding, live.dictionary);
@@ -172,6 +179,8 @@ Json race_of(const LiveRace& race) {
   for (const LiveThread& thread : live.threads) out["threads"].push_back(thread_of(thread, live.dictionary));
   return out;
 }
+
+namespace {
 
 Json sampling_of(const LiveSampling& sampling) {
   const raw_report::Sampling& totals = sampling.totals;
@@ -209,11 +218,11 @@ Json cold_sampling_of(const LiveColdCalls& cold) {
   return out;
 }
 
+}  // namespace
+
 std::string text_of_document(const Json& document) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
-
-}  // namespace
 
 std::string format_json_report(const Analysis& analysis) {
   Json document;

@@ -46,7 +46,9 @@ std::string fingerprint_of(const Finding& finding, const Dictionary& dictionary)
   std::string one = identity_of(finding.earlier, finding.address, dictionary);
   std::string other = identity_of(finding.later, finding.address, dictionary);
   if (other < one) std::swap(one, other);
-  return fmt::format("{:016x}", hash_of(one + "\n\n" + other));
+  return fingerprint_of(one + "\n\n" + other);
 }
+
+std::string fingerprint_of(std::string_view identity) { return fmt::format("{:016x}", hash_of(identity)); }
 
 }  // namespace deadheat

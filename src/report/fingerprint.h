@@ -18,6 +18,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "model/dictionary.h"
 #include "model/finding.h"
@@ -26,5 +27,7 @@ namespace deadheat {
 
 // 16 lower-case hexadecimal digits.
 [[nodiscard]] std::string fingerprint_of(const Finding& finding, const Dictionary& dictionary);
+// The same of any other identity that stays the same from run to run.
+[[nodiscard]] std::string fingerprint_of(std::string_view identity);
 
 }  // namespace deadheat

@@ -60,7 +60,7 @@ LiveReport::News LiveReport::add(const RawPacket& packet) {
 
 const LiveRace* LiveReport::add_finding(std::uint32_t process, const FindingPacket& packet) {
   Life& life = life_of(process);
-  LiveFinding live = make_live_finding(process, packet, modules_of(life), symbolizer_);
+  LiveFinding live = make_live_finding(process, packet, modules_of(life), *symbolizer_);
   Suppression* suppression = suppressions_.match(live, life.program);
   const bool is_suppressed = suppression != nullptr;
   std::string fingerprint = fingerprint_of(live.finding, live.dictionary);

@@ -16,8 +16,10 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report/live_cold_calls.h"
@@ -47,7 +49,10 @@ struct LiveCounter {
 
 class LiveReport {
  public:
-  explicit LiveReport(Suppressions suppressions = {}) : suppressions_(std::move(suppressions)) {}
+  // A symbolizer of its own, or one that others use, too: it keeps what it has read.
+  explicit LiveReport(Suppressions suppressions = {},
+                      std::shared_ptr<Symbolizer> symbolizer = std::make_shared<Symbolizer>())
+      : suppressions_(std::move(suppressions)), symbolizer_(std::move(symbolizer)) {}
   LiveReport(const LiveReport&) = delete;
   LiveReport& operator=(const LiveReport&) = delete;
 
@@ -80,7 +85,7 @@ class LiveReport {
 
   [[nodiscard]] const Suppressions& suppressions() const { return suppressions_; }
   [[nodiscard]] const ModuleMap& modules_of(std::uint32_t process);
-  [[nodiscard]] Symbolizer& symbolizer() { return symbolizer_; }
+  [[nodiscard]] Symbolizer& symbolizer() { return *symbolizer_; }
 
  private:
   // One program in one process, from its greeting to exec or exit.
@@ -104,7 +109,7 @@ class LiveReport {
   void count_occurrences();
 
   Suppressions suppressions_;
-  Symbolizer symbolizer_;
+  std::shared_ptr<Symbolizer> symbolizer_;
   std::deque<Life> lives_;  // never moves them
   std::map<std::uint32_t, Life*> current_;
   std::vector<LiveRace> races_;

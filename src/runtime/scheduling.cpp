@@ -201,7 +201,7 @@ void describe(const schedule::Cycle& cycle, const ThreadState& self, Address cod
       told.frames[told.frame_count++] = frame->call;
     }
   }
-  header.deadlocked = count;
+  __atomic_store_n(&header.deadlocked, count, __ATOMIC_RELEASE);  // pairs with the look of `deadheat hunt`
 }
 
 [[noreturn]] void end_deadlocked_run() {

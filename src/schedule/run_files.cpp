@@ -36,7 +36,14 @@ class Descriptor {
   int number_;
 };
 
-Status check_counts(const RunFileHeader& header) {
+}  // namespace
+
+Status check_run_header(const RunFileHeader& header) {
+  if (header.magic != kRunFileMagic) return malformed("it is not a run file");
+  if (header.version != kRunFileVersion) {
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("version {}, this program knows {}", header.version, kRunFileVersion)};
+  }
   if (header.relation_count > kMostRelations) {
     return malformed(fmt::format("it says {} relations, at most {} fit", header.relation_count, kMostRelations));
   }
@@ -56,8 +63,6 @@ Status check_counts(const RunFileHeader& header) {
   return {};
 }
 
-}  // namespace
-
 Status create_run_file(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (file.number() < 0) return failed("create", path, errno);
@@ -74,15 +79,10 @@ Result<RunRecord> parse_run_file(std::span<const std::byte> bytes) {
   if (bytes.size() < sizeof record.header) return malformed(fmt::format("it ends after {} bytes", bytes.size()));
   std::memcpy(&record.header, bytes.data(), sizeof record.header);
   const RunFileHeader& header = record.header;
-  if (header.magic != kRunFileMagic) return malformed("it is not a run file");
-  if (header.version != kRunFileVersion) {
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("version {}, this program knows {}", header.version, kRunFileVersion)};
-  }
+  if (Status status = check_run_header(header); !status) return status.error();
   if (bytes.size() != sizeof(RunFile)) {
     return malformed(fmt::format("it has {} bytes instead of {}", bytes.size(), sizeof(RunFile)));
   }
-  if (Status status = check_counts(header); !status) return status.error();
 
   record.relations.resize(kRelationPlaces);
   std::memcpy(record.relations.data(), bytes.data() + offsetof(RunFile, relations), sizeof(RunFile::relations));

@@ -26,6 +26,10 @@ struct RunRecord {
 // something is there already.
 [[nodiscard]] Status create_run_file(const std::string& path);
 
+// kMalformed: not the header of a run file, or numbers that do not fit. kUnsupported: of
+// another version.
+[[nodiscard]] Status check_run_header(const RunFileHeader& header);
+
 // kMalformed: too short or too long, not a run file, or numbers that do not fit.
 // kUnsupported: of another version.
 [[nodiscard]] Result<RunRecord> parse_run_file(std::span<const std::byte> bytes);

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "cli/fake_control.h"
+#include "cli/fake_schedule.h"
+#include "model/finding.h"
 #include "support/own_modules.h"
 #include "support/packet_builder.h"
 
@@ -52,6 +54,15 @@ __attribute__((noinline)) std::uint64_t reset() {
 void race() {
   packets::FindingParts parts(1, reinterpret_cast<std::uint64_t>(&fake_counter));
   packets::set_text(parts.threads[1].name, "worker");
+  parts.finding.later.stack = parts.stack({increment()});
+  parts.finding.earlier.stack = parts.stack({reset()});
+  send_packet(parts.bytes(self()));
+}
+
+// Another one: a read.
+void other_race() {
+  packets::FindingParts parts(2, reinterpret_cast<std::uint64_t>(&fake_counter));
+  parts.finding.later.kind = static_cast<std::uint8_t>(AccessKind::kRead);
   parts.finding.later.stack = parts.stack({increment()});
   parts.finding.earlier.stack = parts.stack({reset()});
   send_packet(parts.bytes(self()));
@@ -104,6 +115,18 @@ void many_events() {
 
 void perform(std::string_view action) {
   if (action == "race") race();
+  if (action == "other-race") other_race();
+  if (action == "schedule") fake_schedule::count();
+  if (action == "deadlock") {
+    fake_schedule::deadlock(reinterpret_cast<std::uint64_t>(&fake_counter), increment(), reset());
+  }
+  if (action == "crash" || action == "abort") {
+    std::fflush(stdout);
+    const int signal = action == "crash" ? SIGSEGV : SIGABRT;
+    std::signal(signal, SIG_DFL);  // a sanitizer would turn it into an exit status
+    raise(signal);
+  }
+  if (action == "ignore-term") std::signal(SIGTERM, SIG_IGN);
   if (action == "twice") send_packet(packets::summary(self(), {{1, 2}}));
   if (action == "clean") send_packet(packets::summary(self(), {}));
   if (action == "loss") send_packet(packets::summary(self(), {}, {{"stacks dropped", 3, packets::Loss::kYes}}));
@@ -150,6 +173,14 @@ int main(int argument_count, char** arguments) {
   if (descriptor != nullptr) channel = std::atoi(descriptor);
   if (file != nullptr) channel = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   greet();
-  for (int index = 1; index < argument_count; ++index) perform(arguments[index]);
+  for (int index = 1; index < argument_count; ++index) {
+    // "run=3 race": a race in the third run of a hunt only.
+    const std::string_view action = arguments[index];
+    if (action.substr(0, 4) != "run=") {
+      perform(action);
+    } else if (std::atoi(arguments[index] + 4) != fake_schedule::run_number()) {
+      ++index;
+    }
+  }
   return 0;
 }

@@ -64,6 +64,14 @@ class Robustness : public testing::Test {
   static inline bool is_built = false;
 };
 
+TEST_F(Robustness, HuntHasTheRaceOfEveryRunOnce) {
+  const CommandResult result = shell->run("deadheat hunt --runs 3 ./racer");
+  EXPECT_EQ(result.exit_code, 66);
+  EXPECT_TRUE(contains(result.errors, "), in 3 of 3 runs; deadheat hunt --again 1\n")) << result.errors;
+  EXPECT_TRUE(contains(result.errors, "deadheat: 1 data race in 3 runs; seed ")) << result.errors;
+  EXPECT_EQ(shell->run("deadheat hunt --again 1").exit_code, 66);
+}
+
 TEST_F(Robustness, KillRightAfterARaceLosesNoReport) {
   for (int round = 0; round < 20; ++round) {
     const CommandResult result = run("deadheat run ./racer kill");

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pieces of JSON documents that more than one writer has. For their sources only: the
+// library behind it is slow to compile.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "model/site.h"
+#include "report/live_report.h"
+
+namespace deadheat {
+
+[[nodiscard]] nlohmann::ordered_json frame_of(const Site& site);
+
+// A race of a running program, as in "findings" of docs/report.schema.json.
+[[nodiscard]] nlohmann::ordered_json race_of(const LiveRace& race);
+
+// Indented, ends with a newline; bytes that are not UTF-8 replaced.
+[[nodiscard]] std::string text_of_document(const nlohmann::ordered_json& document);
+
+}  // namespace deadheat
