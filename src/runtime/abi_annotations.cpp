@@ -75,6 +75,10 @@ int depth_of(Pointer lock) {
 
 LockMode mode_of(unsigned flags) { return (flags & kReadLock) != 0 ? LockMode::kShared : LockMode::kExclusive; }
 
+LockAttempt attempt_of(unsigned flags) {
+  return (flags & kTryLock) != 0 ? LockAttempt::kTry : LockAttempt::kBlocking;
+}
+
 // Each annotation that means nothing to us.
 #define DEADHEAT_IGNORED(name, ...) \
   DEADHEAT_INTERCEPT(void, name, File, int __VA_OPT__(, ) __VA_ARGS__) {}
@@ -162,8 +166,8 @@ DEADHEAT_INTERCEPT(void, __tsan_mutex_create, void* lock, unsigned) { lock_creat
 DEADHEAT_INTERCEPT(void, __tsan_mutex_destroy, void* lock, unsigned) { lock_destroyed(lock, DEADHEAT_CALLER); }
 
 DEADHEAT_INTERCEPT(void, __tsan_mutex_pre_lock, void* lock, unsigned flags) {
-  if (is_scheduled && is_observing() && (flags & kTryLock) == 0) [[unlikely]]
-    schedule_request(self(), address_of(lock), mode_of(flags), DEADHEAT_CALLER);
+  if (is_scheduled && is_observing()) [[unlikely]]
+    schedule_request(self(), address_of(lock), mode_of(flags), attempt_of(flags), DEADHEAT_CALLER);
   ignore_begin(Ignore::kAll, DEADHEAT_CALLER);
 }
 
@@ -173,9 +177,8 @@ DEADHEAT_INTERCEPT(void, __tsan_mutex_post_lock, void* lock, unsigned flags, int
     if (is_observing()) on_lock_try_failed(self(), address_of(lock), mode_of(flags), DEADHEAT_CALLER);
     return;
   }
-  const LockAttempt attempt = (flags & kTryLock) != 0 ? LockAttempt::kTry : LockAttempt::kBlocking;
   int depth = (flags & kRecursiveLock) != 0 && recursion > 0 ? recursion : 1;
-  for (; depth > 0; --depth) lock_acquired(lock, mode_of(flags), attempt, DEADHEAT_CALLER);
+  for (; depth > 0; --depth) lock_acquired(lock, mode_of(flags), attempt_of(flags), DEADHEAT_CALLER);
 }
 
 // Returns how often the mutex was given up: more than once only if it is recursive

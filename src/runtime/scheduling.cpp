@@ -297,7 +297,7 @@ void schedule_end_of_thread(ThreadState& thread) {
   scheduler->thread_ends(thread_number(thread));
 }
 
-void schedule_request(ThreadState& self, Address wanted, LockMode mode, Address code) {
+void schedule_request(ThreadState& self, Address wanted, LockMode mode, LockAttempt attempt, Address code) {
   if (self.schedule.is_waiting) return;
   constexpr std::uint32_t kMostCalls = 64;
   FunctionId calls[kMostCalls];
@@ -314,6 +314,7 @@ void schedule_request(ThreadState& self, Address wanted, LockMode mode, Address 
     decision = scheduler->request(request_of(self, wanted, mode, lock_class), calls, count);
   }
   obey(self, decision, limit);
+  if (attempt == LockAttempt::kTry) return;
   {
     const RuntimeScope scope;
     const SpinHolder hold(lock);

@@ -7,8 +7,8 @@
 // A program that nobody schedules pays a flag per lock operation.
 //
 // Nobody waits longer than the option schedule_limit_us says, and less once much of the
-// run was waited for nothing. Attempts that have a time limit of their own, and those that do not
-// wait, are not held up. Signal handlers run while a thread is suspended; what they do is
+// run was waited for nothing. Attempts that have a time limit of their own are not held up.
+// Signal handlers run while a thread is suspended; what they do is
 // not scheduled.
 #pragma once
 
@@ -48,7 +48,7 @@ void schedule_end_of_thread(ThreadState& thread);
 
 // Each is called only if the program is scheduled, outside of a RuntimeScope if it may wait.
 // Before the real call for a lock: may wait. Ends the process if this completes a deadlock.
-void schedule_request(ThreadState& self, Address lock, LockMode mode, Address code);
+void schedule_request(ThreadState& self, Address lock, LockMode mode, LockAttempt attempt, Address code);
 // The real call is over, and did not get the lock.
 void schedule_no_lock(ThreadState& self);
 void schedule_acquired(ThreadState& self, Address lock, LockMode mode);

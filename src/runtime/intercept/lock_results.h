@@ -23,9 +23,9 @@ template <class RealLock>
 inline int acquire_lock(const volatile void* lock, LockMode mode, LockAttempt attempt, Address code, RealLock real_lock,
                         TimeLimit limit = TimeLimit::kNone) {
   if (!is_observing()) return real_lock();
-  const bool may_be_held_up = is_scheduled && attempt == LockAttempt::kBlocking && limit == TimeLimit::kNone;
+  const bool may_be_held_up = is_scheduled && limit == TimeLimit::kNone;
   if (may_be_held_up) [[unlikely]]
-    schedule_request(self(), address_of(lock), mode, code);
+    schedule_request(self(), address_of(lock), mode, attempt, code);
   const int result = real_lock();
   if (may_be_held_up && !is_acquired(result)) [[unlikely]]
     schedule_no_lock(self());
