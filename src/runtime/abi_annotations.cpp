@@ -75,9 +75,7 @@ int depth_of(Pointer lock) {
 
 LockMode mode_of(unsigned flags) { return (flags & kReadLock) != 0 ? LockMode::kShared : LockMode::kExclusive; }
 
-LockAttempt attempt_of(unsigned flags) {
-  return (flags & kTryLock) != 0 ? LockAttempt::kTry : LockAttempt::kBlocking;
-}
+LockAttempt attempt_of(unsigned flags) { return (flags & kTryLock) != 0 ? LockAttempt::kTry : LockAttempt::kBlocking; }
 
 // Each annotation that means nothing to us.
 #define DEADHEAT_IGNORED(name, ...) \

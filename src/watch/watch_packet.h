@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the agent of `deadheat watch` tells: packets of fixed layout on a SOCK_SEQPACKET
+// socket, the agent's end of which is inherited (its number is in DEADHEAT_WATCH_SOCKET) or
+// connected to. The command line turns them into findings.
+#pragma once
+
+#include <cstdint>
+
+namespace deadheat::watch {
+
+inline constexpr std::uint32_t kWatchPacketVersion = 1;
+inline constexpr std::uint32_t kWatchFrames = 32;
+
+enum class PacketKind : std::uint32_t { kHello = 1, kModules, kCollision, kProgress, kMessage, kBye };
+
+struct PacketHead {
+  PacketKind kind = PacketKind::kHello;
+  std::uint32_t version = kWatchPacketVersion;
+  std::uint32_t process = 0;
+  std::uint32_t size = 0;  // of the whole packet
+};
+
+// One of the two accesses.
+struct WatchedAccess {
+  std::uint64_t code = 0;  // address of the instruction
+  std::uint64_t address = 0;
+  std::uint32_t size = 0;
+  std::uint32_t flags = 0;   // of site_table.h; for a trip of unknown kind both kReads and kWrites
+  std::uint32_t thread = 0;  // as the system numbers it
+  std::uint32_t frame_count = 0;
+  char thread_name[16] = {};
+  std::uint64_t frames[kWatchFrames] = {};  // return addresses, innermost first, without `code`
+};
+
+// Another thread touched memory that was watched for a sampled access.
+struct Collision {
+  PacketHead head;
+  std::uint8_t is_confirmed = 0;     // the sampled thread was stopped before its access: a race
+  std::uint8_t is_same_stretch = 0;  // the sampled thread had not synchronised since: a suspect
+  std::uint8_t reserved[6] = {};
+  std::uint64_t time_ns = 0;       // CLOCK_REALTIME
+  std::uint64_t value_before = 0;  // of up to 8 bytes at the address
+  std::uint64_t value_after = 0;
+  WatchedAccess sampled;
+  WatchedAccess tripped;
+};
+
+// Totals so far, sent every half second and at the end.
+struct Progress {
+  PacketHead head;
+  std::uint64_t elapsed_ns = 0;
+  std::uint64_t sites = 0;          // that can be sampled
+  std::uint64_t sites_covered = 0;  // of them, at which a watch was set
+  std::uint64_t hits = 0;           // of sampled instructions
+  std::uint64_t watches = 0;
+  std::uint64_t trips = 0;
+  std::uint64_t suspects = 0;
+  std::uint64_t stalls = 0;
+  std::uint64_t confirmed = 0;
+  std::uint64_t stalled_ns = 0;
+  std::uint64_t agent_ns = 0;    // processor time that handlers and the agent's thread took
+  std::uint64_t watched_ns = 0;  // sum over watches
+  std::uint64_t threads = 0;
+  std::uint64_t lost = 0;  // collisions that could not be sent
+};
+
+}  // namespace deadheat::watch
