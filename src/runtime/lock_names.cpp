@@ -14,6 +14,9 @@ constexpr std::uint64_t kHeap = 1;
 constexpr std::uint64_t kStack = 2;
 constexpr std::uint64_t kElsewhere = 3;
 
+// Bytes. A larger block is an array, whose locks are all alike.
+constexpr std::size_t kLargestObject = 2048;
+
 std::uint64_t name_of_stack(std::uint64_t kind, std::uint32_t stack) {
   constexpr std::uint32_t kCalls = 16;
   Address calls[kCalls];
@@ -38,7 +41,8 @@ std::uint64_t name_on_stack(Address lock, std::uint32_t used) {
 std::uint64_t make_name(Address lock, std::uint32_t used) {
   const HeapBlock block = HeapTable::describe(lock);
   if (block.kind == HeapKind::kLive) {
-    return name_of_pair(name_of_stack(kHeap, block.allocated_stack), lock - block.begin);
+    const Address offset = block.size > kLargestObject ? 0 : lock - block.begin;
+    return name_of_pair(name_of_stack(kHeap, block.allocated_stack), offset);
   }
   if (const std::uint64_t name = name_on_stack(lock, used)) return name;
   if (const std::uint64_t name = name_of_address(lock)) return name;

@@ -4,7 +4,8 @@
 // Java class have in DrFinder.
 //
 //   global, static local   the module and the offset
-//   heap                   the calls that allocated its block, and the offset there
+//   heap                   the calls that allocated its block, and the offset there; in large
+//                          blocks, which are arrays, just the calls
 //   stack                  who created the thread, and the distance from the stack's end; on the
 //                          main thread's, whose depth depends on the environment, the calls that
 //                          first used it

@@ -46,6 +46,36 @@ FunctionId name_of_call(const ThreadState& thread, const Frame* frame) {
   return FunctionId{frame == thread.frames + 1 ? name_of_pair(call, thread.schedule.origin) : call};
 }
 
+// Whether the thread is in one of the system calls that wait for files, sockets and
+// processes. A sleep ends by itself, and is none.
+bool is_in_input_call(std::uint32_t thread) {
+  if (thread == 0) return false;
+  char path[48] = "/proc/self/task/";
+  std::uint32_t end = length_of(path);
+  char digits[10];
+  std::uint32_t count = 0;
+  for (; thread != 0; thread /= 10) digits[count++] = static_cast<char>('0' + thread % 10);
+  while (count != 0) path[end++] = digits[--count];
+  for (const char* rest = "/syscall"; *rest != 0; ++rest) path[end++] = *rest;
+  const long file = raw_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  char text[16] = {};  // "running", or a number
+  const long size = raw_call(SYS_read, file, reinterpret_cast<long>(text), sizeof text - 1);
+  raw_call(SYS_close, file);
+  long number = size > 0 && text[0] >= '0' && text[0] <= '9' ? 0 : -1;
+  for (const char* digit = text; number >= 0 && *digit >= '0' && *digit <= '9'; ++digit) {
+    number = number * 10 + (*digit - '0');
+  }
+  static constexpr long kInputCalls[] = {
+      SYS_read,        SYS_readv, SYS_pread64, SYS_recvfrom,        SYS_recvmsg,  SYS_accept,
+      SYS_accept4,     SYS_poll,  SYS_ppoll,   SYS_select,          SYS_pselect6, SYS_epoll_wait,
+      SYS_epoll_pwait, SYS_wait4, SYS_waitid,  SYS_rt_sigtimedwait, SYS_pause,    SYS_rt_sigsuspend};
+  for (const long call : kInputCalls) {
+    if (call == number) return true;
+  }
+  return false;
+}
+
 // The threads of the program, as strategies see them. lock.
 class Program final : public schedule::World {
  public:
@@ -62,6 +92,11 @@ class Program final : public schedule::World {
     if (calls > kFrameLimit) return FunctionId::kNone;  // a fiber runs there
     if (level < calls) return name_of_call(thread, top - 1 - level);
     return level == calls ? FunctionId{thread.schedule.origin} : FunctionId::kNone;
+  }
+
+  bool waits_for_input(ThreadNumber number) override {
+    ThreadState** const found = threads.find(number);
+    return found != nullptr && is_in_input_call((*found)->info->os_id);
   }
 
   void resume(ThreadNumber number) override {

@@ -24,7 +24,8 @@
 //   - The paper asks what the innermost call of a thread may trigger. Native code is full of
 //     small functions that return before anything happens, so the calls around it are asked,
 //     too.
-//   - Blocked threads are not escorted: they cannot be driven anywhere.
+//   - Blocked threads are not escorted, nor are those that wait for input: they cannot be
+//     driven anywhere.
 //   - Threads that an escorted one creates are escorted with it, and any of them may take the
 //     lock. Calls that create a thread trigger what the thread does (the runtime tells the
 //     calls of the creator with those of the thread): a thread that is yet to be created can be
@@ -171,7 +172,7 @@ class DrFinder final : public Strategy {
     Waiter pair = waiter;
     pair.escorted = threads_.choose(random_, [&](const Thread& other) {
       return other.number != waiter.thread && other.state != ThreadState::kBlocked &&
-             may_trigger(other.number, waiter.lock_class);
+             may_trigger(other.number, waiter.lock_class) && !world_.waits_for_input(other.number);
     });
     if (pair.escorted == kNobody) return kNobody;
     const std::uint32_t* reversed = reversals_.find(key_of(pair));

@@ -272,6 +272,7 @@ class Scheduler final : private World {
     if (threads_.is_suspended(number)) ++counters().resumed;
     set_going(number);
   }
+  bool waits_for_input(ThreadNumber number) override { return world_.waits_for_input(number); }
   void note_divergence() override { ++counters().diverged; }
 
   const Settings settings_;

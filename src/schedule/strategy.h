@@ -40,6 +40,9 @@ class World {
   // An open call of a thread, read while it runs: it may be gone already. Level 0 is the
   // innermost one. kNone beyond the outermost.
   virtual FunctionId function_of(ThreadNumber /*thread*/, std::uint32_t /*level*/) { return FunctionId::kNone; }
+  // The thread waits for something from outside of the program, which may never come. Not
+  // cheap to ask.
+  virtual bool waits_for_input(ThreadNumber /*thread*/) { return false; }
   // A suspended thread goes on.
   virtual void resume(ThreadNumber /*thread*/) {}
   // The run is not what it was when it was recorded.
