@@ -32,20 +32,20 @@ std::string quoted_path(const std::string& path) {
   return quote + path + quote;
 }
 
-std::string schedule_options(const HuntRunRequest& request) {
-  std::string options = fmt::format(":schedule={}:schedule_seed={}:schedule_out={}",
-                                    request.is_repetition ? "again" : word_of(request.strategy), request.seed,
-                                    quoted_path(request.schedule_out));
+std::string schedule_options(const HuntRunRequest& request, const HuntRunFile& file) {
+  std::string options =
+      fmt::format(":schedule={}:schedule_seed={}:schedule_out={}",
+                  request.is_repetition ? "again" : word_of(request.strategy), request.seed, quoted_path(file.name()));
   if (!request.schedule_in.empty()) options += ":schedule_in=" + quoted_path(request.schedule_in);
   if (request.depth) options += fmt::format(":schedule_depth={}", *request.depth);
   return options;
 }
 
-ChildRequest child_request(const ChildRequest& plan, const HuntRunRequest& request) {
+ChildRequest child_request(const ChildRequest& plan, const HuntRunRequest& request, const HuntRunFile& file) {
   ChildRequest child = plan;
   const std::string name = options_setting("");
   for (std::string& setting : child.settings) {
-    if (setting.starts_with(name)) setting += schedule_options(request);
+    if (setting.starts_with(name)) setting += schedule_options(request, file);
   }
   child.has_no_input = true;
   child.has_own_group = true;
@@ -64,7 +64,7 @@ Result<std::unique_ptr<HuntRun>> HuntRun::start(const ChildRequest& plan, HuntRu
   auto file = HuntRunFile::create(run->request_.schedule_out);
   if (!file.ok()) return file.error();
   run->file_ = std::move(file).value();
-  ChildRequest child = child_request(plan, run->request_);
+  ChildRequest child = child_request(plan, run->request_, *run->file_);
   if (const auto& output = run->request_.output) {
     child.output = ::open(output->c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
     if (child.output < 0) {
@@ -148,6 +148,7 @@ RunEnd HuntRun::end_of(int wait_status) const {
 }
 
 void HuntRun::read_run_file(RunRecord& record) {
+  if (Status saved = file_->save(); !saved.ok()) damage_ = saved.error();
   const auto header = file_->header();
   if (!header.ok()) {
     damage_ = header.error();

@@ -58,7 +58,7 @@ void schedule_new_lock(Address lock);
 // Before any other synchronisation: may wait.
 void schedule_point(ThreadState& self);
 
-// Around a real call that waits for other threads, without a time limit.
+// Around a real call that waits for other threads.
 class ScheduledWait {
  public:
   explicit ScheduledWait(ThreadState& self) : self_(self) {

@@ -28,9 +28,11 @@ inline std::string run_file_path() {
   return text.substr(from, text.find('"', from) - from);
 }
 
-// Of "DIR/run-3.schedule".
+// The file is in memory, and called "run-3.schedule".
 inline int run_number() {
-  const std::string path = run_file_path();
+  char name[128] = {};
+  if (readlink(run_file_path().c_str(), name, sizeof name - 1) < 0) return 0;
+  const std::string path = name;
   const std::size_t dash = path.rfind('-');
   return dash == std::string::npos ? 0 : std::atoi(path.c_str() + dash + 1);
 }

@@ -99,13 +99,15 @@ DEADHEAT_REPLACE(int, pthread_cond_wait, pthread_cond_t* condition, pthread_mute
 DEADHEAT_REPLACE(int, pthread_cond_timedwait, pthread_cond_t* condition, pthread_mutex_t* mutex,
                  const timespec* deadline) {
   DEADHEAT_ORIGINAL_CONDITION(pthread_cond_timedwait);
-  return wait_on(condition, mutex, DEADHEAT_CALLER, [=] { return original(condition, mutex, deadline); });
+  return wait_on(condition, mutex, DEADHEAT_CALLER,
+                 [=] { return wait_for_others([=] { return original(condition, mutex, deadline); }); });
 }
 
 DEADHEAT_REPLACE(int, pthread_cond_clockwait, pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                  const timespec* deadline) {
   DEADHEAT_ORIGINAL(pthread_cond_clockwait);  // newer than the change of layout
-  return wait_on(condition, mutex, DEADHEAT_CALLER, [=] { return original(condition, mutex, clock, deadline); });
+  return wait_on(condition, mutex, DEADHEAT_CALLER,
+                 [=] { return wait_for_others([=] { return original(condition, mutex, clock, deadline); }); });
 }
 
 DEADHEAT_REPLACE(int, pthread_cond_signal, pthread_cond_t* condition) {
@@ -143,7 +145,8 @@ DEADHEAT_REPLACE(int, cnd_wait, cnd_t* condition, mtx_t* mutex) {
 
 DEADHEAT_REPLACE(int, cnd_timedwait, cnd_t* condition, mtx_t* mutex, const timespec* deadline) {
   DEADHEAT_ORIGINAL(cnd_timedwait);
-  return wait_on(condition, mutex, DEADHEAT_CALLER, [=] { return original(condition, mutex, deadline); });
+  return wait_on(condition, mutex, DEADHEAT_CALLER,
+                 [=] { return wait_for_others([=] { return original(condition, mutex, deadline); }); });
 }
 
 DEADHEAT_REPLACE(int, cnd_signal, cnd_t* condition) {

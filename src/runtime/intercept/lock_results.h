@@ -6,6 +6,7 @@
 
 #include "model/event.h"
 #include "runtime/intercept/replace.h"
+#include "runtime/intercept/scheduled.h"
 #include "runtime/on_sync.h"
 #include "runtime/scheduling.h"
 
@@ -26,7 +27,8 @@ inline int acquire_lock(const volatile void* lock, LockMode mode, LockAttempt at
   const bool may_be_held_up = is_scheduled && limit == TimeLimit::kNone;
   if (may_be_held_up) [[unlikely]]
     schedule_request(self(), address_of(lock), mode, attempt, code);
-  const int result = real_lock();
+  // Who waits for a time is not held up, but others are not to wait for it meanwhile.
+  const int result = limit == TimeLimit::kSome ? wait_for_others(real_lock) : real_lock();
   if (may_be_held_up && !is_acquired(result)) [[unlikely]]
     schedule_no_lock(self());
   if (is_acquired(result)) {

@@ -13,7 +13,7 @@ inline void schedule_here() {
     schedule_point(self());
 }
 
-// Runs a real call that waits for other threads, without a time limit. A thread that is
+// Runs a real call that waits for other threads, be it for a limited time. A thread that is
 // cancelled in it does not come back here; its next synchronisation shows that it runs.
 template <class RealWait>
 inline int wait_for_others(RealWait real_wait) {

@@ -53,12 +53,12 @@ DEADHEAT_REPLACE(int, sem_trywait, sem_t* semaphore) {
 
 DEADHEAT_REPLACE(int, sem_timedwait, sem_t* semaphore, const timespec* deadline) {
   DEADHEAT_ORIGINAL(sem_timedwait);
-  return waited(original(semaphore, deadline), semaphore, DEADHEAT_CALLER);
+  return waited(wait_for_others([&] { return original(semaphore, deadline); }), semaphore, DEADHEAT_CALLER);
 }
 
 DEADHEAT_REPLACE(int, sem_clockwait, sem_t* semaphore, clockid_t clock, const timespec* deadline) {
   DEADHEAT_ORIGINAL(sem_clockwait);
-  return waited(original(semaphore, clock, deadline), semaphore, DEADHEAT_CALLER);
+  return waited(wait_for_others([&] { return original(semaphore, clock, deadline); }), semaphore, DEADHEAT_CALLER);
 }
 
 DEADHEAT_REPLACE(int, sem_post, sem_t* semaphore) {

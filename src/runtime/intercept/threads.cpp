@@ -125,12 +125,14 @@ DEADHEAT_REPLACE(int, pthread_tryjoin_np, pthread_t thread, void** value) {
 
 DEADHEAT_REPLACE(int, pthread_timedjoin_np, pthread_t thread, void** value, const timespec* deadline) {
   DEADHEAT_ORIGINAL(pthread_timedjoin_np);
-  return join_thread(thread, DEADHEAT_CALLER, [&] { return original(thread, value, deadline); });
+  return join_thread(thread, DEADHEAT_CALLER,
+                     [&] { return wait_for_others([&] { return original(thread, value, deadline); }); });
 }
 
 DEADHEAT_REPLACE(int, pthread_clockjoin_np, pthread_t thread, void** value, clockid_t clock, const timespec* deadline) {
   DEADHEAT_ORIGINAL(pthread_clockjoin_np);
-  return join_thread(thread, DEADHEAT_CALLER, [&] { return original(thread, value, clock, deadline); });
+  return join_thread(thread, DEADHEAT_CALLER,
+                     [&] { return wait_for_others([&] { return original(thread, value, clock, deadline); }); });
 }
 
 DEADHEAT_REPLACE(int, thrd_join, thrd_t thread, int* value) {
