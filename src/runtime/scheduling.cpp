@@ -404,13 +404,14 @@ void schedule_point(ThreadState& self) {
 void ScheduledWait::begin() {
   const RuntimeScope scope;
   const SpinHolder hold(lock);
-  static_cast<void>(scheduler->blocks(thread_number(self_), 0, schedule::SelfWait::kHarmless));
+  scheduler->waits_at(thread_number(self_), place_);
 }
 
 void ScheduledWait::end() {
   const RuntimeScope scope;
   const SpinHolder hold(lock);
   scheduler->unblocks(thread_number(self_));
+  if (place_ != 0) scheduler->passes(place_);
 }
 
 }  // namespace deadheat::runtime

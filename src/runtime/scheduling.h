@@ -61,7 +61,8 @@ void schedule_point(ThreadState& self);
 // Around a real call that waits for other threads.
 class ScheduledWait {
  public:
-  explicit ScheduledWait(ThreadState& self) : self_(self) {
+  // `place`: lets all threads go at once that wait there; 0: it does not.
+  explicit ScheduledWait(ThreadState& self, Address place = 0) : self_(self), place_(place) {
     if (is_scheduled) [[unlikely]]
       begin();
   }
@@ -76,6 +77,7 @@ class ScheduledWait {
   void begin();
   void end();
   ThreadState& self_;
+  Address place_;
 };
 
 }  // namespace deadheat::runtime

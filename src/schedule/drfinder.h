@@ -22,8 +22,8 @@
 //     lock of a suspended thread, however indirectly, sets free that thread; and nobody
 //     that an escorted thread waits for is suspended.
 //   - The paper asks what the innermost call of a thread may trigger. Native code is full of
-//     small functions that return before anything happens, so the calls around it are asked,
-//     too.
+//     small functions that return before anything happens, so the twelve calls around it are
+//     asked, too.
 //   - Blocked threads are not escorted, nor are those that wait for input: they cannot be
 //     driven anywhere.
 //   - Threads that an escorted one creates are escorted with it, and any of them may take the
@@ -33,6 +33,8 @@
 //   - The same threads in a loop would be reversed each time round, and a program would
 //     crawl. A pair of threads and a class that has been reversed often is left alone
 //     more and more: the number of reversals grows with the logarithm of the length.
+//   - Whoever waits for a thread waits with some probability for its next lock of the class,
+//     too, and so on: a race can be hidden by several hand-overs in a row.
 //   - How often a run leaves things alone is drawn from its seed, so that runs differ
 //     even where they learned the same.
 //   - With Escorts::kMany nobody waits in line: several pairs are on their way at once.
@@ -89,7 +91,8 @@ class DrFinder final : public Strategy {
     set_free_if([&](const Waiter& waiter) {
       if (!is_escorted_for(waiter, request.thread) || waiter.lock_class != request.lock_class) return false;
       ++reversals_[key_of(waiter)];
-      return true;
+      // Perhaps it comes again.
+      return !random_.chance(kPatience);
     });
     look_at_line();
   }
@@ -130,6 +133,7 @@ class DrFinder final : public Strategy {
     ThreadNumber youngest = kNobody;  // thread when that began
   };
 
+  static constexpr double kPatience = 0.3;            // to wait for one more lock of the class
   static constexpr double kShyness = 0.1;             // a run leaves alone up to three times this
   static constexpr double kFreeReversals = 8;         // after so many, half are left alone
   static constexpr std::uint32_t kTimeoutWeight = 4;  // a wait in vain is dear

@@ -125,12 +125,29 @@ class Scheduler final : private World {
     Thread* thread = threads_.find(number);
     if (thread == nullptr) return {};
     thread->wanted = lock;
+    thread->place = 0;
     if (lock != 0 && (!holds_.is_held(lock) || holds_.holds(number, lock)) && self_wait == SelfWait::kHarmless)
       return {};
     thread->state = ThreadState::kBlocked;
     strategy_->on_blocked(number);
     resolve_thrashing();
     return graph_.cycle_through(number, self_wait);
+  }
+  // As blocks(number, 0), for a place that lets all go at once.
+  void waits_at(ThreadNumber number, Address place) {
+    Thread* thread = threads_.find(number);
+    if (thread == nullptr) return;
+    static_cast<void>(blocks(number, 0, SelfWait::kHarmless));
+    thread->place = place;
+  }
+  // The place has let somebody go: all who wait there run, though some have not woken up.
+  void passes(Address place) {
+    for (Thread& thread : threads_) {
+      if (thread.place != place || thread.state != ThreadState::kBlocked || thread.wanted != 0) continue;
+      thread.state = ThreadState::kRunning;
+      thread.place = 0;
+      strategy_->on_unblocked(thread.number);
+    }
   }
   void unblocks(ThreadNumber number) {
     Thread* thread = threads_.find(number);

@@ -29,7 +29,7 @@ struct Settings {
   StrategyKind strategy = StrategyKind::kNative;
   std::uint64_t seed = 1;
   std::uint32_t call_depth = 12;  // calls that learn of a lock, innermost first
-  std::uint32_t look_back = 4;    // DrFinder: calls of a thread that are asked what they may trigger
+  std::uint32_t look_back = 12;   // DrFinder: calls of a thread that are asked what they may trigger
   std::uint32_t bug_depth = 3;    // PCT: how many steps must come in order
   Escorts escorts = Escorts::kOne;
 };

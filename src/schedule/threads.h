@@ -25,6 +25,7 @@ struct Thread {
   std::uint32_t visit = 0;     // of the walk that saw it last, see wait_graph.h
   Address wanted = 0;          // the lock it is about to take, or is blocked by; 0 is anything else
   ThreadNumber parent = kNobody;
+  Address place = 0;  // while it is blocked: the barrier or the like
 };
 
 template <class Source>

@@ -37,7 +37,7 @@ DEADHEAT_REPLACE(int, pthread_barrier_wait, pthread_barrier_t* barrier) {
   if (!is_observing()) return original(barrier);
   on_read(barrier, sizeof(*barrier), DEADHEAT_CALLER);
   const BarrierPhase phase = on_barrier_arriving(self(), address_of(barrier), DEADHEAT_CALLER);
-  const int result = wait_for_others([&] { return original(barrier); });
+  const int result = wait_for_others([&] { return original(barrier); }, address_of(barrier));
   if (result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD)
     on_barrier_left(self(), address_of(barrier), phase, DEADHEAT_CALLER);
   return result;

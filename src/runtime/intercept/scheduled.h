@@ -16,9 +16,9 @@ inline void schedule_here() {
 // Runs a real call that waits for other threads, be it for a limited time. A thread that is
 // cancelled in it does not come back here; its next synchronisation shows that it runs.
 template <class RealWait>
-inline int wait_for_others(RealWait real_wait) {
+inline int wait_for_others(RealWait real_wait, Address place = 0) {
   if (!is_scheduled || !is_observing()) return real_wait();
-  const ScheduledWait wait(self());
+  const ScheduledWait wait(self(), place);
   return real_wait();
 }
 
