@@ -42,12 +42,6 @@ std::string describe_schedule(const schedule::RunCounters& counters) {
   return fmt::format("suspended {}, thrashing {}", grouped(counters.suspensions), grouped(counters.thrashings));
 }
 
-std::string innermost_place(const RacingAccess& access, const Dictionary& dictionary) {
-  const Site& site = dictionary.sites[stack_of(access).front()];
-  const std::string place = describe_place(site);
-  return place.empty() ? describe_function(site) : describe_function(site) + " " + place;
-}
-
 std::string describe_sightings(const Sightings& seen, std::size_t runs, std::string_view again) {
   return fmt::format("first in run {} ({}, seed {}), in {} of {}; {} {}", seen.first_run, word_of(seen.first_strategy),
                      seen.first_seed, grouped(seen.runs), counted(runs, "run"), again, seen.first_run);

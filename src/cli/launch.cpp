@@ -78,6 +78,11 @@ Status add_libraries(const ProgramFile& program, std::vector<std::string>& setti
 
 }  // namespace
 
+ExitCode failed(const Error& error, ExitCode code) {
+  print_error(error.message);
+  return code;
+}
+
 std::optional<ChildRequest> make_launch_plan(const std::vector<std::string>& words, const RunSettings& settings,
                                              Uninstrumented uninstrumented, ExitCode& result) {
   const Lookup lookup = find_program(words.front());

@@ -19,6 +19,9 @@ namespace deadheat {
 // For statuses that are numbers of others: a program's own, a shell's.
 [[nodiscard]] constexpr ExitCode exit_code(int number) { return static_cast<ExitCode>(number); }
 
+// Says the error; the code is for the caller to return.
+ExitCode failed(const Error& error, ExitCode code);
+
 // What to do with a program that was not built for race detection.
 enum class Uninstrumented : std::uint8_t { kRefuse, kRun };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <string_view>
 
 #include "cli/commands.h"
 
@@ -37,7 +38,8 @@ void keep_double_dash(int argument_count, char** arguments) {
   static char stand_in[sizeof(kDoubleDash)];
   std::memcpy(stand_in, kDoubleDash, sizeof(kDoubleDash));
   if (argument_count < 2) return;
-  if (std::strcmp(arguments[1], "run") != 0 && std::strcmp(arguments[1], "hunt") != 0) return;
+  const std::string_view command = arguments[1];
+  if (command != "run" && command != "hunt" && command != "watch") return;
   for (int index = 2; index < argument_count; ++index) {
     if (std::strcmp(arguments[index], "--") != 0) continue;
     arguments[index] = stand_in;

@@ -179,11 +179,6 @@ class Run {
   std::uint64_t damaged_ = 0;
 };
 
-ExitCode failed(const Error& error, ExitCode code) {
-  print_error(error.message);
-  return code;
-}
-
 ExitCode run_program(RunOptions& options) {
   const auto words = program_words(*options.command);
   if (!words.ok()) return failed(words.error(), ExitCode::kUsage);

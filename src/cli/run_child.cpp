@@ -182,7 +182,7 @@ ChildProcess::Started ChildProcess::start(const ChildRequest& request, const Wat
 
   std::vector<std::string> arguments = request.arguments;
   std::vector<std::string> settings = request.settings;
-  settings.push_back(fmt::format("{}={}", raw_report::kDescriptorVariable, channel.childs.get()));
+  settings.push_back(fmt::format("{}={}", request.descriptor_variable, channel.childs.get()));
   std::vector<std::string> environment = environment_with(settings);
   const std::vector<char*> argument_pointers = pointers_to(arguments);
   const std::vector<char*> environment_pointers = pointers_to(environment);
@@ -224,6 +224,11 @@ void ChildProcess::notice_end() {
   siginfo_t info{};
   const auto id = static_cast<id_t>(process_);
   if (waitid(P_PID, id, &info, WEXITED | WNOWAIT | WNOHANG) == 0 && info.si_pid == process_) exited_at_ = Clock::now();
+}
+
+void ChildProcess::stop_listening() {
+  shutdown(channel_, SHUT_RDWR);
+  is_open_ = false;
 }
 
 void ChildProcess::send(int signal) const { kill(has_own_group_ ? -process_ : process_, signal); }

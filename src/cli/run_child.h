@@ -30,6 +30,7 @@
 
 #include "base/result.h"
 #include "cli/program_file.h"
+#include "runtime/raw_report.h"
 
 namespace deadheat {
 
@@ -38,9 +39,10 @@ struct ChildRequest {
   std::vector<std::string> arguments;  // with the name in front
   // Of the child's environment, "NAME=value", replacing what we have.
   std::vector<std::string> settings;
-  int output = -1;             // of standard output and error; -1: ours
-  bool has_no_input = false;   // standard input is empty
-  bool has_own_group = false;  // ends with us, and with all that it started
+  int output = -1;                                                    // of standard output and error; -1: ours
+  bool has_no_input = false;                                          // standard input is empty
+  bool has_own_group = false;                                         // ends with us, and with all that it started
+  std::string descriptor_variable = raw_report::kDescriptorVariable;  // tells it the number of its end of the channel
 };
 
 enum class AfterPacket : std::uint8_t { kGoOn, kEndProgram };
@@ -100,6 +102,9 @@ class ChildProcess {
   // Hands over every packet as it comes, until the child has ended and nobody
   // writes any more, and passes signals on. Once.
   ChildEnd watch(const WatchedSignals& signals, const PacketHandler& handler);
+
+  // No more packets: whoever writes notices that nobody reads. The program goes on.
+  void stop_listening();
 
   // The same in pieces, for whoever watches several children.
   // To poll for input; -1: nobody writes any more.

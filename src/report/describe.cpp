@@ -84,6 +84,7 @@ std::vector<SyncId> common_locks(const RacingAccess& one, const RacingAccess& ot
 }
 
 std::string explain_locks(const Finding& finding, const Dictionary& dictionary) {
+  if (finding.earlier.clock == 0) return "the one touched it while the other stood right before its access";
   if (includes(finding.earlier.traits, AccessTraits::kLocksUnknown)) {
     return "which locks the earlier access held is not known any more";
   }
@@ -192,6 +193,12 @@ std::vector<SiteId> stack_of(const RacingAccess& access) {
   std::vector<SiteId> stack{access.site};
   stack.insert(stack.end(), access.stack.rbegin(), access.stack.rend());
   return stack;
+}
+
+std::string innermost_place(const RacingAccess& access, const Dictionary& dictionary) {
+  const Site& site = dictionary.sites[stack_of(access).front()];
+  const std::string place = describe_place(site);
+  return place.empty() ? describe_function(site) : describe_function(site) + " " + place;
 }
 
 std::string explain(const Finding& finding, const Dictionary& dictionary) {

@@ -55,6 +55,9 @@ struct NamedPlace {
 // then the call sites. Never empty.
 [[nodiscard]] std::vector<SiteId> stack_of(const RacingAccess& access);
 
+// The function and the place of the access itself: "audit() bank.cpp:21".
+[[nodiscard]] std::string innermost_place(const RacingAccess& access, const Dictionary& dictionary);
+
 // One sentence: why this pair is a race.
 [[nodiscard]] std::string explain(const Finding& finding, const Dictionary& dictionary);
 

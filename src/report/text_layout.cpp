@@ -73,11 +73,13 @@ void add_stack(std::string& out, std::span<const SiteId> stack, const Dictionary
 
 void add_access(std::string& out, std::string_view label, const RacingAccess& access,
                 std::span<const std::vector<SiteId>> acquired, const Dictionary& dictionary, ColourMode colour) {
-  add_line(out, label,
-           fmt::format("{} by {}, epoch {}@{}", describe_access(access), describe_thread(access.thread, dictionary),
-                       access.clock, raw(access.thread)),
-           colour);
+  std::string line = fmt::format("{} by {}", describe_access(access), describe_thread(access.thread, dictionary));
+  // Clocks begin with 1. A watched program has none, and nobody follows its locks.
+  const bool has_clock = access.clock != 0;
+  if (has_clock) line += fmt::format(", epoch {}@{}", access.clock, raw(access.thread));
+  add_line(out, label, line, colour);
   add_stack(out, stack_of(access), dictionary, colour);
+  if (!has_clock) return;
   if (includes(access.traits, AccessTraits::kLocksUnknown)) {
     add_line(out, "", "which locks it held is not known any more", colour);
     return;

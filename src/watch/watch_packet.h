@@ -20,6 +20,28 @@ struct PacketHead {
   std::uint32_t size = 0;  // of the whole packet
 };
 
+// The agent is at work: the first packet.
+struct Hello {
+  PacketHead head;
+  std::uint64_t start_ns = 0;  // that the agent took until then
+  std::uint32_t modules = 0;   // of the table, that the program has loaded
+  std::uint32_t sites = 0;     // that can be sampled
+};
+
+// Files with code that are loaded; again when there are more. `lines` ends with a 0 and has for each
+// file "BEGIN END PATH\n", from its lowest to its highest address, in hexadecimal digits.
+inline constexpr std::uint32_t kModuleText = 8000;
+struct Modules {
+  PacketHead head;
+  char lines[kModuleText] = {};  // the packet is cut off after the 0
+};
+
+// Something that the user should know.
+struct Message {
+  PacketHead head;
+  char text[240] = {};
+};
+
 // One of the two accesses.
 struct WatchedAccess {
   std::uint64_t code = 0;  // address of the instruction

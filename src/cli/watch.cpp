@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// `deadheat watch`: looks for races in a program as it is. Nothing is compiled anew: an agent
+// is preloaded into it, stops at random memory instructions, and sets hardware breakpoints on
+// what they touch.
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/choice.h"
+#include "cli/commands.h"
+#include "cli/duration.h"
+#include "cli/install_layout.h"
+#include "cli/launch.h"
+#include "cli/live_output.h"
+#include "cli/messages.h"
+#include "cli/program_words.h"
+#include "cli/run_child.h"
+#include "cli/watch_session.h"
+#include "watch/choose_modules.h"
+#include "watch/find_sites.h"
+#include "watch/site_file.h"
+
+namespace deadheat {
+
+namespace {
+
+enum class WatchMethod : std::uint8_t { kConfirm, kClock, kCollide };
+
+struct WatchOptions {
+  LiveOutputOptions output;
+  std::vector<std::string> suppressions;
+  std::vector<std::string> modules;
+  WatchMethod method = WatchMethod::kConfirm;
+  std::uint32_t rate = 100;
+  double limit_us = 15'000;
+  double stall_us = 1000;
+  std::optional<double> duration_us;
+  bool until_race = false;
+  std::uint64_t seed = 1;
+  std::optional<int> exit_code;
+  CLI::App* command = nullptr;
+};
+
+constexpr char kWatchFooter[] = R"(The whole line: deadheat watch [OPTIONS] [--] PROGRAM [ARGUMENTS...]
+The program is taken as it is: nothing is built anew, and no debug information is needed
+(with it the report has lines, without it module and offset).
+
+Examples:
+  deadheat watch ./server
+  deadheat watch --duration 30s ./server         stop watching after half a minute
+  deadheat watch --until-race ./server           or at the first race
+  deadheat watch --module 'libfoo*' ./server     also in this library
+  deadheat watch --method collide ./server       delays only, as DataCollider does
+  deadheat watch --rate 500 --limit 2ms ./server more watches, each for a shorter time
+
+Some hundred times a second an instruction of the program is stopped at, and what it touches
+is watched by a hardware breakpoint in all other threads. Who touches it meanwhile is a
+suspect if the first thread has not synchronised since, and a race if it was stopped right
+before its access. 'confirm' stops the threads of suspects; only what is confirmed is
+reported as a race, and suspects are counted.
+
+A race that is not reported may still be there: this is sampling. Needs hardware breakpoints
+(perf_event_open); 'deadheat doctor' says whether they are there.
+
+Exit codes: 0 or the program's own, 128 + n if signal n killed it; 66 (see --exitcode)
+races found; 2 bad usage, or a program that cannot be watched; 126 the program cannot be
+started; 127 it was not found.)";
+
+std::string_view word_of(WatchMethod method) {
+  switch (method) {
+    case WatchMethod::kConfirm:
+      return "confirm";
+    case WatchMethod::kClock:
+      return "clock";
+    case WatchMethod::kCollide:
+      return "collide";
+  }
+  return "";
+}
+
+// The table of sites in memory that the agent can open by name, as long as we live.
+class SharedTable {
+ public:
+  SharedTable() = default;
+  SharedTable(const SharedTable&) = delete;
+  SharedTable& operator=(const SharedTable&) = delete;
+  ~SharedTable() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  [[nodiscard]] Status fill(const std::vector<std::byte>& bytes) {
+    descriptor_ = memfd_create("deadheat-sites", MFD_CLOEXEC);
+    std::size_t written = 0;
+    while (descriptor_ >= 0 && written < bytes.size()) {
+      const ssize_t size = write(descriptor_, bytes.data() + written, bytes.size() - written);
+      if (size <= 0) break;
+      written += static_cast<std::size_t>(size);
+    }
+    if (descriptor_ >= 0 && written == bytes.size()) return {};
+    return Error{ErrorCode::kIo, "cannot make memory for the table of sites: " + system_message(errno)};
+  }
+  [[nodiscard]] std::string name() const { return fmt::format("/proc/{}/fd/{}", getpid(), descriptor_); }
+
+ private:
+  int descriptor_ = -1;
+};
+
+// Of the program and the libraries that were named. Errors: those of choose_modules() and
+// find_sites(); kInvalid if there is nothing to watch.
+Result<std::vector<std::byte>> site_table_of(const std::string& path, const WatchOptions& options) {
+  const char* const library_path = std::getenv("LD_LIBRARY_PATH");
+  const auto modules = watch::choose_modules(path, options.modules, library_path == nullptr ? "" : library_path);
+  if (!modules.ok()) return modules.error();
+  std::vector<watch::ModuleSites> all;
+  std::size_t count = 0;
+  for (const std::string& module : modules.value()) {
+    auto found = watch::find_sites(module);
+    if (!found.ok()) return found.error();
+    count += found.value().module.sites.size();
+    all.push_back(std::move(found).value().module);
+  }
+  if (count == 0) return Error{ErrorCode::kInvalid, fmt::format("'{}' has no memory instructions to watch", path)};
+  return watch::format_site_table(all);
+}
+
+// Preloaded libraries of the user's own stay.
+std::string preload_setting(const std::string& agent) {
+  const char* const before = std::getenv("LD_PRELOAD");
+  return fmt::format("LD_PRELOAD={}{}{}", agent, before == nullptr || *before == '\0' ? "" : ":",
+                     before == nullptr ? "" : before);
+}
+
+ExitCode watch_program(WatchOptions& options) {
+  const auto words = program_words(*options.command);
+  if (!words.ok()) return failed(words.error(), ExitCode::kUsage);
+  auto suppressions = read_suppressions(options.suppressions);
+  if (!suppressions.ok()) return failed(suppressions.error(), ExitCode::kUsage);
+  const Lookup lookup = find_program(words.value().front());
+  if (lookup.path.empty()) {
+    print_error(lookup.error.message);
+    return exit_code(static_cast<int>(lookup.error.failure));
+  }
+  const auto layout = find_install_layout();
+  if (!layout.ok()) return failed(layout.error(), ExitCode::kFailure);
+  const auto table = site_table_of(lookup.path, options);
+  if (!table.ok()) return failed(table.error(), ExitCode::kUsage);
+  SharedTable shared;
+  if (const Status status = shared.fill(table.value()); !status.ok()) return failed(status.error(), ExitCode::kFailure);
+  auto output = LiveOutput::open(options.output, STDERR_FILENO);
+  if (!output.ok()) return failed(output.error(), ExitCode::kFailure);
+
+  ChildRequest child;
+  child.path = lookup.path;
+  child.arguments = words.value();
+  child.descriptor_variable = "DEADHEAT_WATCH_SOCKET";
+  child.settings = {
+      preload_setting(layout.value().watch_agent()), "DEADHEAT_WATCH_SITES=" + shared.name(),
+      fmt::format("DEADHEAT_WATCH_OPTIONS=method={}:rate={}:limit_us={:.0f}:stall_us={:.0f}:seed={}",
+                  word_of(options.method), options.rate, options.limit_us, options.stall_us, options.seed)};
+  symbolise_locally(child);
+  const auto signals = WatchedSignals::open();
+  if (!signals.ok()) return failed(signals.error(), ExitCode::kFailure);
+  const ChildProcess::Started started = ChildProcess::start(child, *signals.value());
+  if (started.child == nullptr) {
+    print_error(started.error.message);
+    return exit_code(static_cast<int>(started.error.failure));
+  }
+  WatchSession session({options.duration_us, options.until_race, options.output.quiet}, std::move(suppressions).value(),
+                       std::move(output).value());
+  return session.watch(*started.child, *signals.value(), child.path, options.exit_code.value_or(kDefaultRaceExitCode));
+}
+
+void add_time_option(CLI::App& command, const std::string& name, double least_us, double most_us,
+                     std::function<void(double)> take, const std::string& help) {
+  const auto check = [=](const std::string& text) {
+    const auto time = parse_duration(text);
+    if (time && *time >= least_us && *time <= most_us) return std::string();
+    return fmt::format("'{}' is no time for {}: write 500us, 15ms or 30s", text, name);
+  };
+  command
+      .add_option_function<std::string>(
+          name, [take](const std::string& text) { take(parse_duration(text).value_or(0)); }, help)
+      ->check(CLI::Validator(check, ""))
+      ->option_text("TIME");
+}
+
+}  // namespace
+
+void add_watch_command(CLI::App& app, ExitCode& result) {
+  auto options = std::make_shared<WatchOptions>();
+  CLI::App* command = app.add_subcommand("watch", "Watch a program that was not built for race detection");
+  options->command = command;
+  command->footer(kWatchFooter);
+  command->prefix_command();
+  static const Choices<WatchMethod> methods = {
+      {"confirm", WatchMethod::kConfirm}, {"clock", WatchMethod::kClock}, {"collide", WatchMethod::kCollide}};
+  add_choice<WatchMethod>(*command, "--method", options->method, methods,
+                          "confirm (default): clock races are confirmed by a short stop; clock: suspects only, no "
+                          "stops; collide: every watch stops its thread");
+  command->add_option("--rate", options->rate, "Watches per second, of the whole program (default 100)")
+      ->check(CLI::Range(1U, 10'000U))
+      ->option_text("NUMBER");
+  constexpr double kDay = 24 * 3600e6;
+  add_time_option(
+      *command, "--limit", 100, 1e6, [options](double time) { options->limit_us = time; },
+      "Of one watch (default 15ms)");
+  add_time_option(
+      *command, "--stall", 10, 1e5, [options](double time) { options->stall_us = time; },
+      "How long a thread is stopped to confirm a race (default 1ms)");
+  add_time_option(
+      *command, "--duration", 1e5, 7 * kDay, [options](double time) { options->duration_us = time; },
+      "Stop watching after this time; the program goes on");
+  command->add_flag("--until-race", options->until_race, "Stop watching at the first race; the program goes on");
+  command->add_option("--module", options->modules, "Also watch libraries of this name; * and ? as in a shell")
+      ->allow_extra_args(false)
+      ->option_text("PATTERN");
+  command->add_option("--seed", options->seed, "Decides which instructions are stopped at")->option_text("NUMBER");
+  add_live_options(*command, options->output, options->suppressions);
+  command->add_flag("-q,--quiet", options->output.quiet, "Show races and nothing else");
+  command
+      ->add_option("--exitcode", options->exit_code,
+                   "Exit status when races were found (default 66); 0 keeps the program's own")
+      ->check(CLI::Range(0, 255))
+      ->option_text("NUMBER");
+  command->callback([options, &result] { result = watch_program(*options); });
+}
+
+}  // namespace deadheat

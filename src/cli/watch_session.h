@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// WatchSession: what a watched program tells, from its start to its end, and what is shown of
+// it: races as they are confirmed, a line of how it goes on a terminal, a summary.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "cli/exit_codes.h"
+#include "cli/live_output.h"
+#include "cli/run_child.h"
+#include "report/live_report.h"
+#include "report/watch_packets.h"
+
+namespace deadheat {
+
+struct WatchLimits {
+  std::optional<double> duration_us;  // then watching stops
+  bool until_race = false;
+  bool is_quiet = false;
+};
+
+class WatchSession {
+ public:
+  WatchSession(const WatchLimits& limits, Suppressions suppressions, LiveOutput output);
+  WatchSession(const WatchSession&) = delete;
+  WatchSession& operator=(const WatchSession&) = delete;
+
+  // Until the program has ended. Once.
+  ExitCode watch(ChildProcess& child, const WatchedSignals& signals, const std::string& program, int race_exit_code);
+
+ private:
+  void take(std::span<const std::byte> bytes);
+  void take_modules(std::uint32_t process, LoadedModules loaded);
+  void take_collision(const watch::Collision& collision);
+  void show_live_line();
+  void erase_live_line();
+  [[nodiscard]] bool is_enough() const;
+  void show_summary();
+  [[nodiscard]] LiveEnding ending_of(const ChildEnd& end, const std::string& program) const;
+
+  WatchLimits limits_;
+  std::shared_ptr<Symbolizer> symbolizer_;
+  LiveReport report_;    // what was confirmed
+  LiveReport suspects_;  // the rest
+  LiveOutput output_;
+  CollisionTranslator translator_;
+  std::uint64_t findings_ = 0;
+  std::uint64_t damaged_ = 0;
+  bool has_begun_ = false;
+  bool has_live_line_ = false;
+  bool is_live_line_visible_ = false;
+  watch::Progress latest_;
+  std::chrono::steady_clock::time_point started_;
+};
+
+}  // namespace deadheat

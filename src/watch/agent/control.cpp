@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which sites are armed: a random set, refilled when some were hit and redrawn after a while.
+// It is as large as it takes for a hit to come soon, and no larger: arming costs time, and
+// hits that find no slot are wasted. Hot sites would win every race for a slot, so a drawn site is accepted with the
+// probability 1 / (1 + (its watches / average watches of sites that had any)^3): one that was watched as often as the
+// average is taken half of the time, one that was never hit always.
+#include "watch/agent/control.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <atomic>
+#include <csignal>
+#include <ctime>
+
+#include "base/immortal.h"
+#include "base/random.h"
+#include "watch/agent/budget.h"
+#include "watch/agent/code_ranges.h"
+#include "watch/agent/counters.h"
+#include "watch/agent/sites.h"
+#include "watch/agent/system.h"
+#include "watch/agent/tell.h"
+#include "watch/agent/threads.h"
+#include "watch/agent/watches.h"
+
+namespace deadheat::watch {
+namespace {
+
+constexpr std::uint32_t kMostSitesArmed = 256;
+constexpr std::uint32_t kFewestSitesArmed = 16;
+constexpr std::uint64_t kManyHits = 4;  // for one watch or two: the others were wasted
+// How long a set of the largest size stays, and smaller ones in proportion; longer and longer
+// while the program is idle.
+constexpr std::uint64_t kFirstRotation = 20 * kMillisecond;
+constexpr std::uint64_t kLastRotation = 256 * kFirstRotation;
+constexpr std::uint64_t kLongestTimeOfSet = 320 * kMillisecond;
+constexpr std::uint64_t kShortestWait = 50 * kMicrosecond;
+constexpr std::uint64_t kBrokeWait = 10 * kMillisecond;  // until there is something to spend
+constexpr std::uint64_t kProgressInterval = 500 * kMillisecond;
+constexpr std::uint64_t kCreditTime = 500 * kMillisecond;
+constexpr std::uint64_t kMostDebt = 50 * kMillisecond;
+constexpr std::uint64_t kFirstCredit = 20 * kMillisecond;  // of processor time
+constexpr std::int64_t kOneWatch = 1'000'000'000;
+constexpr std::size_t kStack = 128 * 1024;
+
+constinit std::atomic<bool> is_active{false};
+constinit std::atomic<std::uint32_t> wake_word{0};
+constinit std::atomic<std::uint32_t> is_asleep{0};
+constinit SpinLock lock;  // of arming: held by the agent's thread while it works
+constinit Settings settings;
+constinit std::uint64_t start_ns = 0;
+constinit Immortal<Random> random;
+
+constinit std::uint32_t armed[kMostSitesArmed] = {};
+constinit std::uint32_t armed_count = 0;
+constinit std::uint32_t armed_wanted = 64;
+constinit std::uint64_t hits_when_filled = 0;
+constinit std::uint64_t drawn_since = 0;  // the whole set
+constinit std::uint64_t hits_when_drawn = 0;
+constinit std::uint64_t processor_when_drawn = 0;
+constinit std::uint64_t rotation = kFirstRotation;
+
+std::int64_t share_of(std::uint64_t time, std::uint64_t millionths) {
+  return static_cast<std::int64_t>(static_cast<double>(time) * static_cast<double>(millionths) / 1e6);
+}
+
+// Fills the accounts for the time that has passed.
+class Accountant {
+ public:
+  void begin(std::uint64_t now) {
+    last_wall_ = now;
+    last_processor_ = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+    budget.watches.earn(kOneWatch * static_cast<std::int64_t>(settings.slots), watch_cap());
+    budget.processor.earn(kFirstCredit, kFirstCredit);
+    earn_stalls(kCreditTime);
+  }
+  void advance(std::uint64_t now) {
+    const std::uint64_t wall = now - last_wall_;
+    const std::uint64_t processor = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+    const std::uint64_t watched = counters.watches.get();
+    const std::uint64_t cost = counters.handler_ns.get() + counters.control_ns.get();
+    budget.watches.pay(static_cast<std::int64_t>(watched - last_watches_) * kOneWatch);
+    budget.watches.earn(static_cast<std::int64_t>(wall * settings.rate), watch_cap());
+    budget.watches.limit_debt(static_cast<std::int64_t>(kMostDebt * settings.rate));
+    budget.processor.pay(static_cast<std::int64_t>(cost - last_cost_));
+    const std::int64_t first = kFirstCredit;
+    const std::int64_t most = share_of(kCreditTime, settings.cpu_share);
+    budget.processor.earn(share_of(processor - last_processor_, settings.cpu_share), most > first ? most : first);
+    budget.processor.limit_debt(kMostDebt);
+    earn_stalls(wall);
+    last_wall_ = now;
+    last_processor_ = processor;
+    last_watches_ = watched;
+    last_cost_ = cost;
+  }
+  // Of the process, until it was called last.
+  [[nodiscard]] std::uint64_t processor() const { return last_processor_; }
+  // Nanoseconds until one more watch is paid for.
+  [[nodiscard]] static std::uint64_t time_to_next_watch() {
+    const std::int64_t missing = kOneWatch - budget.watches.amount();
+    return missing <= 0 ? 0 : static_cast<std::uint64_t>(missing) / settings.rate + 1;
+  }
+
+ private:
+  [[nodiscard]] static std::int64_t watch_cap() {
+    const auto credit = static_cast<std::int64_t>(kCreditTime * settings.rate);
+    const std::int64_t least = kOneWatch * static_cast<std::int64_t>(settings.slots);
+    return credit > least ? credit : least;
+  }
+  static void earn_stalls(std::uint64_t wall) {
+    const std::uint64_t threads = thread_counts.live.load(std::memory_order_relaxed);
+    // Where the share is small it must still be possible to save for one stall.
+    const auto least = static_cast<std::int64_t>(settings.stall_share == 0 ? 0 : 4 * settings.stall_us * kMicrosecond);
+    const std::int64_t credit = share_of(kCreditTime * threads, settings.stall_share);
+    const std::int64_t cap = credit > least ? credit : least;
+    budget.stall_cap.store(cap, std::memory_order_relaxed);
+    budget.stalls.earn(share_of(wall * threads, settings.stall_share), cap);
+  }
+
+  std::uint64_t last_wall_ = 0;
+  std::uint64_t last_processor_ = 0;
+  std::uint64_t last_watches_ = 0;
+  std::uint64_t last_cost_ = 0;
+};
+constinit Accountant accountant;
+
+bool is_accepted(std::uint32_t index) {
+  const double watched = sites.state(index).watched.load(std::memory_order_relaxed);
+  if (watched == 0) return true;
+  const double average =
+      static_cast<double>(counters.watches.get()) / static_cast<double>(counters.sites_covered.get());
+  const double excess = watched / average;
+  return random->chance(1 / (1 + excess * excess * excess));
+}
+
+// Leaves those that are armed.
+void fill_armed_set() {
+  std::uint32_t kept = 0;
+  for (std::uint32_t at = 0; at < armed_count; ++at) {
+    if (sites.state(armed[at]).phase.load(std::memory_order_relaxed) == SitePhase::kArmed) armed[kept++] = armed[at];
+  }
+  armed_count = kept;
+  std::uint32_t chosen[kMostSitesArmed / 2];
+  const std::uint32_t nominations = can_stall() ? nominated_sites(chosen, kMostSitesArmed / 2) : 0;
+  for (std::uint32_t at = 0; at < nominations && armed_count < kMostSitesArmed; ++at) {
+    if (sites.arm(chosen[at])) armed[armed_count++] = chosen[at];
+  }
+  // No more than sites: who is drawn again and again is accepted in the end, however often it
+  // was watched.
+  const std::uint32_t wanted_draws = 8 * (armed_wanted > armed_count ? armed_wanted - armed_count : 0);
+  const std::uint32_t draws = wanted_draws < sites.count() ? wanted_draws : sites.count();
+  for (std::uint32_t draw = 0; draw < draws && armed_count < armed_wanted; ++draw) {
+    const std::uint32_t index = sites.index_at(static_cast<std::uint32_t>(random->below(sites.count())));
+    if (is_accepted(index) && sites.arm(index)) armed[armed_count++] = index;
+  }
+  hits_when_filled = counters.hits.get();
+}
+
+void disarm_all() {
+  for (std::uint32_t at = 0; at < armed_count; ++at) sites.disarm(armed[at]);
+  armed_count = 0;
+}
+
+// Nanoseconds until a watch can be set, as far as one can tell; 0 for now.
+std::uint64_t time_to_arming(std::uint32_t slots) {
+  // Whatever changes these wakes us.
+  if (slots == 0 || thread_counts.live.load(std::memory_order_relaxed) < 2) return kProgressInterval;
+  if (budget.processor.amount() <= 0) return kBrokeWait;
+  if (settings.method == Method::kCollide && !can_stall()) return kBrokeWait;
+  const std::uint64_t time = Accountant::time_to_next_watch();
+  return time != 0 && time < kShortestWait ? kShortestWait : time;
+}
+
+std::uint64_t time_of_set() {
+  const std::uint64_t size = armed_count > kFewestSitesArmed ? armed_count : kFewestSitesArmed;
+  const std::uint64_t time = rotation * size / kMostSitesArmed;
+  return time < kLongestTimeOfSet ? time : kLongestTimeOfSet;
+}
+
+// After the time of a set.
+void adapt_rotation(std::uint64_t processor) {
+  const bool is_idle = processor - processor_when_drawn < time_of_set() / 10;
+  if (is_idle) {
+    if (rotation < kLastRotation) rotation *= 2;
+    return;
+  }
+  rotation = kFirstRotation;
+  if (counters.hits.get() == hits_when_drawn && armed_wanted < kMostSitesArmed) armed_wanted *= 2;
+}
+
+// Returns when to look again at the latest.
+std::uint64_t arm_or_disarm(std::uint64_t now) {
+  const std::uint32_t slots = free_slots();
+  budget.permits.clear();
+  if (const std::uint64_t wait = time_to_arming(slots); wait != 0) {
+    disarm_all();
+    return now + wait;
+  }
+  budget.permits.earn(budget.watches.amount() / kOneWatch, slots);
+  const std::uint64_t hits = counters.hits.get();
+  const bool is_over = now - drawn_since >= time_of_set();
+  if (armed_count != 0 && hits == hits_when_filled && !is_over) return drawn_since + time_of_set();
+  if (hits - hits_when_filled > kManyHits && armed_wanted > kFewestSitesArmed) armed_wanted /= 2;
+  if (is_over && armed_count != 0) {
+    adapt_rotation(accountant.processor());
+    disarm_all();
+  }
+  if (armed_count == 0) {
+    drawn_since = now;
+    hits_when_drawn = hits;
+    processor_when_drawn = accountant.processor();
+  }
+  fill_armed_set();
+  return drawn_since + time_of_set();
+}
+
+void work(std::uint64_t& next_progress, std::uint64_t& next_wake) {
+  const std::uint64_t now = read_clock(CLOCK_MONOTONIC);
+  accountant.advance(now);
+  next_wake = close_watches(now);
+  const std::uint64_t next_arming = arm_or_disarm(now);
+  if (next_arming < next_wake) next_wake = next_arming;
+  if (now >= next_progress) {
+    if (code_ranges.refresh()) tell_modules();
+    tell_progress(now - start_ns);
+    next_progress = now + kProgressInterval;
+  }
+  if (next_progress < next_wake) next_wake = next_progress;
+}
+
+// Whether the thread is to go on.
+bool work_once(std::uint64_t& next_progress, std::uint64_t& next_wake) {
+  const SpinHolder hold(lock);
+  if (!is_active.load(std::memory_order_relaxed)) return false;
+  work(next_progress, next_wake);
+  return true;
+}
+
+void sleep_until(std::uint64_t next_wake, std::uint32_t seen) {
+  const std::uint64_t now = read_clock(CLOCK_MONOTONIC);
+  if (next_wake <= now) return;
+  is_asleep.store(1, std::memory_order_seq_cst);  // before the word is read: see wake_control()
+  if (wake_word.load(std::memory_order_seq_cst) == seen) wait_while(&wake_word, seen, next_wake - now);
+  is_asleep.store(0, std::memory_order_relaxed);
+}
+
+void run() {
+  raw_call(SYS_prctl, PR_SET_NAME, as_argument("deadheat"));
+  std::uint64_t next_progress = 0;
+  std::uint64_t next_wake = 0;
+  std::uint64_t spent = 0;
+  for (;;) {
+    const std::uint32_t seen = wake_word.load(std::memory_order_seq_cst);
+    if (!work_once(next_progress, next_wake)) return;
+    if (socket_is_dead()) return finish_watching();
+    const std::uint64_t total = read_clock(CLOCK_THREAD_CPUTIME_ID);
+    counters.control_ns.add(total - spent);
+    spent = total;
+    sleep_until(next_wake, seen);
+  }
+}
+
+extern "C" __attribute__((used, visibility("hidden"))) void deadheat_watch_run() {
+  run();
+  raw_call(SYS_exit, 0);
+}
+
+// A thread without libc. Returns its number or -errno.
+long clone_thread(void* stack_end) {
+  constexpr long kFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+  long result = SYS_clone;
+  register long r10 __asm__("r10") = 0;
+  register long r8 __asm__("r8") = 0;
+  __asm__ volatile(
+      "syscall\n"
+      "testq %%rax, %%rax\n"
+      "jnz 1f\n"
+      "xorl %%ebp, %%ebp\n"
+      "call deadheat_watch_run\n"
+      "ud2\n"
+      "1:\n"
+      : "+a"(result)
+      : "D"(kFlags), "S"(stack_end), "d"(0L), "r"(r10), "r"(r8)
+      : "rcx", "r11", "memory");
+  return result;
+}
+
+}  // namespace
+
+bool is_watching() { return is_active.load(std::memory_order_relaxed); }
+
+bool start_control(const Settings& wanted) {
+  settings = wanted;
+  *random = Random(settings.seed);
+  start_ns = read_clock(CLOCK_MONOTONIC);
+  accountant.begin(start_ns);
+  auto* const stack = static_cast<char*>(map_memory(kStack));
+  if (stack == nullptr) return false;
+  is_active.store(true, std::memory_order_seq_cst);
+  const SignalsBlocked blocked;  // the thread's for ever
+  if (clone_thread(stack + kStack) > 0) return true;
+  is_active.store(false, std::memory_order_relaxed);
+  return false;
+}
+
+void wake_control() {
+  wake_word.fetch_add(1, std::memory_order_seq_cst);  // before it is seen asleep: see sleep_until()
+  if (is_asleep.load(std::memory_order_seq_cst) != 0) wake_waiters(&wake_word);
+}
+
+void finish_watching() {
+  const SignalsBlocked blocked;
+  const SpinHolder hold(lock);
+  if (!is_active.exchange(false, std::memory_order_relaxed)) return;
+  budget.permits.clear();
+  disarm_all();
+  close_all_watches();
+  close_all_events();
+  tell_progress(read_clock(CLOCK_MONOTONIC) - start_ns);
+  if (thread_counts.uncovered.load(std::memory_order_relaxed) != 0) {
+    tell_message("some threads had no breakpoints (too many of them, or too few descriptors): not watched");
+  }
+  tell_bye();
+  close_socket();
+  wake_control();
+}
+
+namespace {
+
+// While the lock is held a handler of the program must not run, which could exit. SIGTRAP
+// stays: handlers of fork that were registered before ours run in between.
+constinit std::uint64_t mask_before_fork = 0;
+
+}  // namespace
+
+void prepare_control_for_fork() {
+  const std::uint64_t all_but_trap = ~(std::uint64_t{1} << (SIGTRAP - 1));
+  std::uint64_t before = 0;
+  raw_call(SYS_rt_sigprocmask, SIG_BLOCK, as_argument(&all_but_trap), as_argument(&before), sizeof before);
+  lock.lock();
+  mask_before_fork = before;
+}
+
+void release_control_after_fork() {
+  const std::uint64_t before = mask_before_fork;
+  lock.unlock();
+  raw_call(SYS_rt_sigprocmask, SIG_SETMASK, as_argument(&before), 0, sizeof before);
+}
+
+void forget_control_in_child() {
+  lock.reset();
+  reset_tell_locks();
+  if (is_active.exchange(false, std::memory_order_relaxed)) {
+    budget.permits.clear();
+    sites.repair_all();
+    forget_threads();
+    close_socket();
+  }
+  raw_call(SYS_rt_sigprocmask, SIG_SETMASK, as_argument(&mask_before_fork), 0, sizeof mask_before_fork);
+}
+
+}  // namespace deadheat::watch

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent's own thread: arms sites while there is a free slot and something left to spend,
+// takes them back otherwise, gives breakpoints back when their time is over, tells how it goes.
+//
+// libc does not know the thread: a process ends with the last thread that libc knows, and
+// that must not depend on us. It has no storage of its own for thread-local variables and must not use any.
+#pragma once
+
+#include <cstdint>
+
+#include "watch/agent/settings.h"
+
+namespace deadheat::watch {
+
+// False if there is no thread to be had.
+[[nodiscard]] bool start_control(const Settings& settings);
+
+// Something has changed. Any thread, also in the handler.
+void wake_control();
+
+// Restores all sites and closes all breakpoints; nothing is sampled afterwards. With a last
+// progress and farewell. Once; any thread.
+void finish_watching();
+
+// Around fork(): nothing is armed meanwhile. The child forgets the agent.
+void prepare_control_for_fork();
+void release_control_after_fork();
+void forget_control_in_child();
+
+[[nodiscard]] bool is_watching();
+
+}  // namespace deadheat::watch

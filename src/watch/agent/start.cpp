@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// The beginning and the end. The process that starts first takes the socket and removes the
+// variables that name it, so that programs it starts run without the agent and silently.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+
+#include "watch/agent/code_ranges.h"
+#include "watch/agent/control.h"
+#include "watch/agent/intercept.h"
+#include "watch/agent/settings.h"
+#include "watch/agent/signals.h"
+#include "watch/agent/sites.h"
+#include "watch/agent/system.h"
+#include "watch/agent/tell.h"
+#include "watch/agent/thread_calls.h"
+#include "watch/agent/threads.h"
+#include "watch/agent/traps.h"
+#include "watch/agent/watches.h"
+
+// What pthread_atfork calls; the agent is never unloaded.
+extern "C" int register_fork_handlers(void (*prepare)(), void (*parent)(), void (*child)(),
+                                      void* module) __asm__("__register_atfork");
+
+namespace deadheat::watch {
+namespace {
+
+// To the command line if it listens, otherwise to standard error.
+void give_up(const char* what, const char* why, bool has_socket) {
+  if (!has_socket) return say(what, why);
+  tell_message(what, why);
+  tell_bye();
+  close_socket();
+}
+
+const char* describe_error(int error) {
+  switch (-error) {
+    case EACCES:
+    case EPERM:
+      return "not permitted (kernel.perf_event_paranoid, or a container's seccomp profile)";
+    case ENOSYS:
+      return "this system has no perf_event_open";
+    case ENOSPC:
+      return "all breakpoints of the processor are taken, by a debugger?";
+    case EMFILE:
+      return "too many open files";
+    default:
+      return "not supported here";
+  }
+}
+
+bool parse_descriptor(const char* text, int& descriptor) {
+  descriptor = 0;
+  if (*text == 0) return false;
+  for (; *text != 0; ++text) {
+    if (*text < '0' || *text > '9' || descriptor > 1'000'000) return false;
+    descriptor = descriptor * 10 + (*text - '0');
+  }
+  return true;
+}
+
+void in_child() {
+  note_own_process();
+  forget_control_in_child();
+}
+
+// With everything of the environment: nothing is left behind if it fails.
+void start(const char* table, const Settings& settings, std::uint64_t begin) {
+  int error = -EACCES;
+  if (settings.refuse != 0 || !watch_main_thread(static_cast<std::uint32_t>(settings.slots), error)) {
+    return give_up("the program runs unwatched: data breakpoints: ", describe_error(error), true);
+  }
+  const char* problem = take_over_trap(on_trap) ? nullptr : "SIGTRAP cannot be handled";
+  if (problem == nullptr) {
+    problem = sites.load(table, settings.refuse_write != 0 ? Sites::Writing::kThroughFile : Sites::Writing::kDirect);
+  }
+  if (problem != nullptr) {
+    end_thread();
+    return give_up("the program runs unwatched: ", problem, true);
+  }
+  code_ranges.refresh();
+  prepare_watches(settings);
+  register_fork_handlers(prepare_control_for_fork, release_control_after_fork, in_child, nullptr);
+  tell_hello(read_clock(CLOCK_MONOTONIC) - begin, sites.module_count(), sites.sampleable());
+  tell_modules();
+  if (start_control(settings)) return;
+  end_thread();
+  give_up("the program runs unwatched: ", "no thread for the agent", true);
+}
+
+__attribute__((constructor)) void on_load() {
+  const std::uint64_t begin = read_clock(CLOCK_MONOTONIC);
+  const char* const table = getenv("DEADHEAT_WATCH_SITES");
+  const char* const socket = getenv("DEADHEAT_WATCH_SOCKET");
+  if (table == nullptr && socket == nullptr) return;
+  static char path[4096];
+  copy_text(path, sizeof path, table != nullptr ? table : "");
+  const Settings settings = parse_settings(getenv("DEADHEAT_WATCH_OPTIONS"));
+  int descriptor = -1;
+  const bool has_socket = socket != nullptr && parse_descriptor(socket, descriptor) && open_socket(descriptor);
+  unsetenv("DEADHEAT_WATCH_SITES");
+  unsetenv("DEADHEAT_WATCH_SOCKET");
+  if (!has_socket) {
+    return give_up("the program runs unwatched: ", "DEADHEAT_WATCH_SOCKET is not the number of a socket", false);
+  }
+  if (path[0] == 0) return give_up("the program runs unwatched: ", "no table of sites in DEADHEAT_WATCH_SITES", true);
+  find_all_originals();
+  start(path, settings, begin);
+}
+
+__attribute__((destructor)) void on_unload() {
+  if (is_watching() && is_own_process()) finish_watching();
+}
+
+}  // namespace
+}  // namespace deadheat::watch
+
+using namespace deadheat::watch;
+
+DEADHEAT_REPLACE(void, _exit, int status) {
+  if (is_watching() && is_own_process()) finish_watching();
+  for (;;) raw_call(SYS_exit_group, status);
+}
+
+DEADHEAT_REPLACE(void, _Exit, int status) {
+  if (is_watching() && is_own_process()) finish_watching();
+  for (;;) raw_call(SYS_exit_group, status);
+}

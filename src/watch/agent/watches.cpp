@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/agent/watches.h"
+
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <ctime>
+
+#include "watch/agent/budget.h"
+#include "watch/agent/control.h"
+#include "watch/agent/counters.h"
+#include "watch/agent/operand.h"
+#include "watch/agent/sites.h"
+#include "watch/agent/stack_walk.h"
+#include "watch/agent/tell.h"
+
+namespace deadheat::watch {
+
+constinit Budget budget;
+
+namespace {
+
+constinit Watch watches[kMostSlots] = {};
+constinit Settings settings;
+
+// The data of a trap: mark, generation, slot.
+constexpr std::uint64_t kMark = 0xdead;
+std::uint64_t data_of(std::uint64_t generation, std::uint32_t slot) {
+  return kMark << 48 | (generation & 0xff'ffff'ffff) << 8 | slot;
+}
+
+// Sites that are worth a stall, for the agent's thread; the oldest are overwritten. A suspect is;
+// to a lesser degree whoever accesses what another thread accesses within the same
+// milliseconds: a program that locks all the time has no suspects. Neither those of lock-free code
+// nor properly locked data may take all stalls for ever, hence the limit of nominations.
+constexpr std::uint32_t kMostNominated = 64;
+struct Nomination {
+  std::uint8_t stalls;
+  std::uint8_t most_nominations;
+};
+constexpr Nomination kSuspect = {12, 8};
+constexpr Nomination kShared = {4, 3};
+constinit std::atomic<std::uint32_t> nominated[kMostNominated] = {};  // index + 1
+constinit std::atomic<std::uint32_t> next_nominated{0};
+
+void nominate(std::uint32_t site, const Nomination& nomination) {
+  if (site == kNoSite || !Sites::may_be_sampled(sites.site(site))) return;
+  SiteState& state = sites.state(site);
+  if (state.nominations.load(std::memory_order_relaxed) >= nomination.most_nominations) return;
+  if (state.nominated_stalls.exchange(nomination.stalls, std::memory_order_relaxed) != 0) return;
+  state.nominations.fetch_add(1, std::memory_order_relaxed);
+  const std::uint32_t place = next_nominated.fetch_add(1, std::memory_order_relaxed) % kMostNominated;
+  nominated[place].store(site + 1, std::memory_order_relaxed);
+}
+
+void end_nomination(std::uint32_t site) {
+  if (site != kNoSite) sites.state(site).nominated_stalls.store(0, std::memory_order_relaxed);
+}
+
+Watch* take_watch(std::uint32_t& slot) {
+  for (slot = 0; slot < settings.slots; ++slot) {
+    WatchPhase seen = WatchPhase::kFree;
+    if (watches[slot].phase.compare_exchange_strong(seen, WatchPhase::kTaken, std::memory_order_acquire)) {
+      return &watches[slot];  // pairs with the store in free_watch()
+    }
+  }
+  return nullptr;
+}
+
+void free_watch(Watch& watch) { watch.phase.store(WatchPhase::kFree, std::memory_order_seq_cst); }  // with Pin
+
+// The watch stays as it is during its life, if it is the one that was meant.
+class Pin {
+ public:
+  Pin(Watch& watch, std::uint64_t data, std::uint32_t slot) : watch_(watch) {
+    watch_.pins.fetch_add(1, std::memory_order_seq_cst);  // before the phase is read: see close()
+    const WatchPhase phase = watch_.phase.load(std::memory_order_seq_cst);
+    holds_ = (phase == WatchPhase::kTaken || phase == WatchPhase::kLive) &&
+             data_of(watch_.generation.load(std::memory_order_relaxed), slot) == data;
+  }
+  ~Pin() { watch_.pins.fetch_sub(1, std::memory_order_release); }  // pairs with close()
+  Pin(const Pin&) = delete;
+  Pin& operator=(const Pin&) = delete;
+  [[nodiscard]] bool holds() const { return holds_; }
+
+ private:
+  Watch& watch_;
+  bool holds_ = false;
+};
+
+void wait_for_pins(const Watch& watch) {
+  while (watch.pins.load(std::memory_order_seq_cst) != 0) raw_call(SYS_sched_yield);
+}
+
+void describe(WatchedAccess& access, const ThreadRecord& self, const ucontext_t& context) {
+  access.thread = self.system_number;
+  raw_call(SYS_prctl, PR_GET_NAME, as_argument(access.thread_name));
+  access.frame_count = walk_stack(self, register_value(context.uc_mcontext, 4), register_value(context.uc_mcontext, 5),
+                                  access.frames, kWatchFrames);
+}
+
+bool wants_stall(std::uint32_t site, bool& is_nominated) {
+  is_nominated = false;
+  const auto price = static_cast<std::int64_t>(settings.stall_us * kMicrosecond);
+  switch (settings.method) {
+    case Method::kClock:
+      return false;
+    case Method::kCollide:
+      return budget.stalls.take(price);
+    case Method::kConfirm:
+      break;
+  }
+  is_nominated = sites.state(site).nominated_stalls.load(std::memory_order_relaxed) != 0;
+  // Half of the credit is kept for nominated sites.
+  const std::int64_t reserve = is_nominated ? 0 : budget.stall_cap.load(std::memory_order_relaxed) / 2;
+  return budget.stalls.amount() >= reserve + price && budget.stalls.take(price);
+}
+
+void count_stalled_nomination(std::uint32_t site) {
+  std::atomic<std::uint8_t>& left = sites.state(site).nominated_stalls;
+  std::uint8_t seen = left.load(std::memory_order_relaxed);
+  while (seen != 0 &&
+         !left.compare_exchange_weak(seen, static_cast<std::uint8_t>(seen - 1), std::memory_order_relaxed)) {
+  }
+}
+
+// Until somebody trips, at most stall_us.
+void stand(Watch& watch) {
+  const std::uint64_t limit = settings.stall_us * kMicrosecond;
+  const std::uint64_t begin = read_clock(CLOCK_MONOTONIC);
+  std::uint64_t passed = 0;
+  while (passed < limit && watch.standing.load(std::memory_order_relaxed) == 1) {
+    wait_while(&watch.standing, 1, limit - passed);
+    passed = read_clock(CLOCK_MONOTONIC) - begin;
+  }
+  counters.stalls.add();
+  counters.stalled_ns.add(passed);
+  const auto unspent = static_cast<std::int64_t>(limit) - static_cast<std::int64_t>(passed);
+  budget.stalls.pay(-unspent);
+}
+
+void count_watch(std::uint32_t site) {
+  counters.watches.add();
+  std::atomic<std::uint16_t>& watched = sites.state(site).watched;
+  const std::uint16_t times = watched.load(std::memory_order_relaxed);
+  if (times == 0) counters.sites_covered.add();
+  if (times != 0xffff) watched.store(static_cast<std::uint16_t>(times + 1), std::memory_order_relaxed);
+}
+
+void fill(Watch& watch, ThreadRecord& self, std::uint32_t site, Address code, const ucontext_t& context) {
+  const Site& what = sites.site(site);
+  const Address address = operand_address(what, code, context.uc_mcontext);
+  watch.is_done.store(false, std::memory_order_relaxed);
+  watch.thread = &self;
+  watch.clock = self.clock.load(std::memory_order_relaxed);
+  watch.site = site;
+  watch.access.code = code;
+  watch.access.address = address;
+  watch.access.size = what.size;
+  watch.access.flags = what.flags;
+  describe(watch.access, self, context);
+  watch.value = peek_memory(address, what.size);
+}
+
+bool is_plausible(Address address) { return address >= 4096 && address < Address{1} << 47; }
+
+std::uint64_t some_number() {
+  std::uint64_t mixed = (__builtin_ia32_rdtsc() ^ settings.seed) * 0x9e3779b97f4a7c15ULL;
+  return mixed ^ mixed >> 29;
+}
+
+// False if there is nobody to watch.
+bool set_watch(Watch& watch, std::uint32_t slot, ThreadRecord& self, std::uint32_t site, Address code,
+               const ucontext_t& context) {
+  fill(watch, self, site, code, context);
+  if (!is_plausible(watch.access.address)) return false;
+  watch.standing.store(1, std::memory_order_relaxed);
+  watch.begin_ns = read_clock(CLOCK_MONOTONIC);
+  watch.end_ns = watch.begin_ns + settings.limit_us * kMicrosecond;
+  const std::uint64_t generation = watch.generation.load(std::memory_order_relaxed) + 1;
+  watch.generation.store(generation, std::memory_order_seq_cst);  // with all before it: pairs with Pin
+  const Watched kind = (watch.access.flags & kWrites) != 0 ? Watched::kLoadsAndStores : Watched::kStores;
+  watch.armed_count =
+      arm_others(&self, slot, watch.access.address, watchable_size(watch.access.address, watch.access.size), kind,
+                 data_of(generation, slot), some_number(), watch.armed);
+  return watch.armed_count != 0;
+}
+
+}  // namespace
+
+void prepare_watches(const Settings& wanted) { settings = wanted; }
+
+void on_sampled(ThreadRecord& self, std::uint32_t site, Address code, const ucontext_t& context) {
+  if (settings.method == Method::kCollide && !can_stall()) return;
+  if (!budget.permits.take(1)) return;
+  std::uint32_t slot = 0;
+  Watch* const watch = take_watch(slot);
+  if (watch == nullptr) return;
+  if (!set_watch(*watch, slot, self, site, code, context)) {
+    watch->standing.store(0, std::memory_order_relaxed);
+    free_watch(*watch);
+    budget.permits.earn(1, kMostSlots);
+    return;
+  }
+  count_watch(site);
+  bool is_nominated = false;
+  const bool stalls = wants_stall(site, is_nominated);
+  if (stalls) {
+    stand(*watch);
+    if (is_nominated) count_stalled_nomination(site);
+  }
+  // From here on the access may happen: nobody can prove a race any more.
+  const bool was_tripped = watch->standing.exchange(0, std::memory_order_seq_cst) == 2;  // pairs with on_trip()
+  if (was_tripped || settings.method == Method::kCollide) watch->is_done.store(true, std::memory_order_relaxed);
+  watch->phase.store(WatchPhase::kLive, std::memory_order_seq_cst);
+  wake_control();
+}
+
+bool is_our_trip(std::uint64_t data) { return data >> 48 == kMark && (data & 0xff) < kMostSlots; }
+
+void on_trip(ThreadRecord& self, std::uint64_t data, const ucontext_t& context) {
+  const auto slot = static_cast<std::uint32_t>(data & 0xff);
+  if (self.events[slot] >= 0) disable_breakpoint(self.events[slot]);
+  Watch& watch = watches[slot];
+  const Pin pin(watch, data, slot);
+  if (!pin.holds() || watch.thread == &self) return counters.late_trips.add();
+  const bool is_same_stretch = watch.thread->clock.load(std::memory_order_relaxed) == watch.clock;
+  counters.trips.add();
+
+  const auto after = static_cast<Address>(context.uc_mcontext.gregs[REG_RIP]);
+  const std::uint32_t site = sites.site_ending_at(after);
+  if (site != kNoSite && (sites.site(site).flags & kAtomicSite) != 0) return counters.atomic_trips.add();
+  std::uint32_t standing = 1;
+  const bool is_confirmed = watch.standing.compare_exchange_strong(standing, 2, std::memory_order_seq_cst) ||
+                            standing == 2;  // pairs with on_sampled()
+  if (standing == 1) wake_waiters(&watch.standing);
+  watch.is_done.store(true, std::memory_order_relaxed);
+  if (!is_confirmed && settings.method == Method::kConfirm) {
+    nominate(watch.site, is_same_stretch ? kSuspect : kShared);
+    nominate(site, is_same_stretch ? kSuspect : kShared);
+  }
+  if (!is_confirmed && (!is_same_stretch || settings.method == Method::kCollide)) return wake_control();
+
+  WatchedAccess access;
+  access.code = site != kNoSite ? sites.address_of(site) : after - 1;
+  access.address = watch.access.address;
+  access.size = site != kNoSite ? sites.site(site).size : watchable_size(watch.access.address, watch.access.size);
+  access.flags = site != kNoSite ? sites.site(site).flags : kReads | kWrites;
+  describe(access, self, context);
+  if (is_confirmed) {
+    counters.confirmed.add();
+    end_nomination(watch.site);
+    end_nomination(site);
+  } else {
+    counters.suspects.add();
+  }
+  tell_collision({&watch.access, &access, is_confirmed, is_same_stretch, watch.value,
+                  peek_memory(watch.access.address, watch.access.size)});
+  wake_control();
+}
+
+namespace {
+
+void close(Watch& watch, std::uint32_t slot, std::uint64_t now) {
+  watch.phase.store(WatchPhase::kClosing, std::memory_order_seq_cst);  // before pins are read: see Pin
+  disarm_others(slot, watch.armed, watch.armed_count);
+  wait_for_pins(watch);
+  counters.watched_ns.add(now > watch.begin_ns ? now - watch.begin_ns : 0);
+  free_watch(watch);
+}
+
+}  // namespace
+
+std::uint64_t close_watches(std::uint64_t now) {
+  std::uint64_t next = ~std::uint64_t{0};
+  for (std::uint32_t slot = 0; slot < settings.slots; ++slot) {
+    Watch& watch = watches[slot];
+    if (watch.phase.load(std::memory_order_acquire) != WatchPhase::kLive) continue;  // pairs with on_sampled()
+    // To suspect a race is all that a clock is good for.
+    const bool is_useless =
+        settings.method == Method::kClock && watch.thread->clock.load(std::memory_order_relaxed) != watch.clock;
+    if (now >= watch.end_ns || watch.is_done.load(std::memory_order_relaxed) || is_useless) {
+      close(watch, slot, now);
+    } else if (watch.end_ns < next) {
+      next = watch.end_ns;
+    }
+  }
+  return next;
+}
+
+void close_all_watches() {
+  for (std::uint32_t slot = 0; slot < settings.slots; ++slot) {
+    if (watches[slot].phase.load(std::memory_order_acquire) == WatchPhase::kLive) {  // pairs with on_sampled()
+      close(watches[slot], slot, read_clock(CLOCK_MONOTONIC));
+    }
+  }
+}
+
+std::uint32_t free_slots() {
+  std::uint32_t count = 0;
+  for (std::uint32_t slot = 0; slot < settings.slots; ++slot) {
+    if (watches[slot].phase.load(std::memory_order_relaxed) == WatchPhase::kFree) ++count;
+  }
+  return count;
+}
+
+bool can_stall() { return budget.stalls.amount() >= static_cast<std::int64_t>(settings.stall_us * kMicrosecond); }
+
+std::uint32_t nominated_sites(std::uint32_t* indices, std::uint32_t limit) {
+  std::uint32_t count = 0;
+  for (std::atomic<std::uint32_t>& place : nominated) {
+    const std::uint32_t entry = place.load(std::memory_order_relaxed);
+    if (entry == 0) continue;
+    if (sites.state(entry - 1).nominated_stalls.load(std::memory_order_relaxed) == 0) {
+      place.store(0, std::memory_order_relaxed);
+      continue;
+    }
+    if (count < limit) indices[count++] = entry - 1;
+  }
+  return count;
+}
+
+}  // namespace deadheat::watch

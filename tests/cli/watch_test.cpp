@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// `deadheat watch` on programs that were built without any help of ours.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "cli/shell.h"
+
+namespace deadheat {
+namespace {
+
+// Two threads that count together until one of them has counted far enough, or long enough.
+constexpr char kRacy[] = R"(
+#include <chrono>
+#include <cstdio>
+#include <thread>
+long counter;
+long own[64];
+__attribute__((noinline)) void work(int thread) {
+  for (int turn = 0; turn < 200; ++turn) {
+    own[thread * 8] = own[thread * 8] * 3 + turn;
+    asm volatile("" ::: "memory");
+  }
+}
+void count(int thread) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (std::chrono::steady_clock::now() < end && std::fopen("stop", "r") == nullptr) {
+    for (int turn = 0; turn < 1000; ++turn) {
+      work(thread);
+      ++counter;
+      asm volatile("" ::: "memory");
+    }
+  }
+}
+int main() {
+  std::thread first(count, 1);
+  std::thread second(count, 2);
+  first.join();
+  second.join();
+  std::puts("counted");
+}
+)";
+
+bool can_watch(const CommandResult& result) { return !contains(result.errors, "the agent did not begin its work"); }
+
+TEST(WatchTest, RaceOfAProgramAsItIsFoundWithItsLines) {
+  const Shell shell;
+  shell.write_file("racy.cpp", kRacy);
+  ASSERT_EQ(shell.run("g++ -std=c++20 -O2 -g -pthread racy.cpp -o racy").exit_code, 0);
+  // The first race ends the watch; the program goes on until the file is there.
+  const CommandResult result = shell.run(
+      "deadheat watch --until-race --method collide --rate 500 ./racy 2>errors & watch=$!; "
+      "for turn in $(seq 90); do grep -q 'race on' errors && break; sleep 0.1; done; touch stop; wait $watch; "
+      "status=$?; cat errors >&2; exit $status");
+  if (!can_watch(result)) GTEST_SKIP() << "no hardware breakpoints here: " << result.errors;
+  EXPECT_EQ(result.exit_code, 66) << result.errors;
+  EXPECT_EQ(result.output, "counted\n");
+  EXPECT_TRUE(contains(result.errors, "race on counter (8 bytes at 0x")) << result.errors;
+  EXPECT_TRUE(contains(result.errors, "racy.cpp:18")) << result.errors;
+  EXPECT_TRUE(contains(result.errors, "global 'counter' of 8 bytes")) << result.errors;
+  EXPECT_TRUE(contains(result.errors, "deadheat: watched for ")) << result.errors;
+}
+
+TEST(WatchTest, StatusAndOutputOfTheProgramAreItsOwn) {
+  const Shell shell;
+  const CommandResult result = shell.run("deadheat watch --duration 1s bash -c 'echo out; echo more >&2; exit 3'");
+  EXPECT_EQ(result.exit_code, 3) << result.errors;
+  EXPECT_EQ(result.output, "out\n");
+  EXPECT_TRUE(contains(result.errors, "more\n")) << result.errors;
+  EXPECT_TRUE(contains(result.errors, "no data races; program ended with status 3")) << result.errors;
+}
+
+TEST(WatchTest, WhatCannotBeWatchedIsSaid) {
+  const Shell shell;
+  EXPECT_EQ(shell.run("deadheat watch ./nothing-there").exit_code, 127);
+  shell.write_file("text", "no program");
+  EXPECT_NE(shell.run("deadheat watch ./text").exit_code, 0);
+  const CommandResult pattern = shell.run("deadheat watch --module 'libnothing*' bash -c true");
+  EXPECT_EQ(pattern.exit_code, 2);
+  EXPECT_TRUE(contains(pattern.errors, "libnothing*")) << pattern.errors;
+  EXPECT_EQ(shell.run("deadheat watch --rate 0 bash").exit_code, 2);
+  EXPECT_EQ(shell.run("deadheat watch --limit soon bash").exit_code, 2);
+}
+
+}  // namespace
+}  // namespace deadheat
