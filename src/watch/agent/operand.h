@@ -5,22 +5,23 @@
 #include <ucontext.h>
 
 #include "model/identity.h"
-#include "watch/site_table.h"
+#include "watch/site_address.h"
 
 namespace deadheat::watch {
 
-// `number` as the processor numbers registers.
-[[nodiscard]] inline Address register_value(const mcontext_t& registers, std::uint8_t number) {
-  constexpr int kPlaces[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                               REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-  return number < 16 ? static_cast<Address>(registers.gregs[kPlaces[number]]) : 0;
+// One of REG_RAX and so on.
+[[nodiscard]] inline Address register_of(const ucontext_t& context, int which) {
+  return static_cast<Address>(context.uc_mcontext.gregs[which]);
 }
 
-// `code` is where the instruction is.
-[[nodiscard]] inline Address operand_address(const Site& site, Address code, const mcontext_t& registers) {
-  const Address base = site.base == kInstructionPointer ? code + site.length : register_value(registers, site.base);
-  return base + register_value(registers, site.index) * site.scale +
-         static_cast<Address>(static_cast<std::int64_t>(site.displacement));
+// `code` is where the instruction is: the trap's own pointer may be one byte further.
+[[nodiscard]] inline Address operand_address(const Site& site, Address code, const ucontext_t& context) {
+  constexpr int kPlaces[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+                               REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+  Registers registers;
+  for (int number = 0; number < 16; ++number) registers.general[number] = register_of(context, kPlaces[number]);
+  registers.instruction_pointer = code;
+  return address_of(site, registers);
 }
 
 }  // namespace deadheat::watch

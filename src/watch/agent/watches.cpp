@@ -95,8 +95,8 @@ void wait_for_pins(const Watch& watch) {
 void describe(WatchedAccess& access, const ThreadRecord& self, const ucontext_t& context) {
   access.thread = self.system_number;
   raw_call(SYS_prctl, PR_GET_NAME, as_argument(access.thread_name));
-  access.frame_count = walk_stack(self, register_value(context.uc_mcontext, 4), register_value(context.uc_mcontext, 5),
-                                  access.frames, kWatchFrames);
+  access.frame_count =
+      walk_stack(self, register_of(context, REG_RSP), register_of(context, REG_RBP), access.frames, kWatchFrames);
 }
 
 bool wants_stall(std::uint32_t site, bool& is_nominated) {
@@ -149,7 +149,7 @@ void count_watch(std::uint32_t site) {
 
 void fill(Watch& watch, ThreadRecord& self, std::uint32_t site, Address code, const ucontext_t& context) {
   const Site& what = sites.site(site);
-  const Address address = operand_address(what, code, context.uc_mcontext);
+  const Address address = operand_address(what, code, context);
   watch.is_done.store(false, std::memory_order_relaxed);
   watch.thread = &self;
   watch.clock = self.clock.load(std::memory_order_relaxed);
