@@ -59,9 +59,7 @@ build_hunt_driver() {
 # hunt_driver ARGUMENTS...
 hunt_driver() {
   local directory status=0
-  # In memory if we can: where run files are on a disk, a thread that touches a page of its
-  # run file for the first time can wait for milliseconds, and with it the order changes.
-  directory="$(mktemp -d -p /dev/shm deadheat-hunt-XXXXXX 2>/dev/null || mktemp -d)"
+  directory="$(mktemp -d)"
   "$results/hunt_measure" --deadheat "$deadheat" --directory "$directory/hunt" "$@" || status=$?
   rm -rf "$directory"
   return "$status"

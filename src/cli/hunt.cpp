@@ -65,7 +65,7 @@ Examples:
   deadheat hunt ./bank                           10 runs; the first one learns
   deadheat hunt --runs 200 --jobs 4 ./bank       more of them, four at once
   deadheat hunt --until-quiet 20 ./bank          until 20 runs in a row bring nothing new
-  deadheat hunt --strategy portfolio ./bank      all strategies in turn, and a table of them
+  deadheat hunt --strategy portfolio ./bank      tries all strategies, and stays with what finds
   deadheat hunt --time-limit 10s -- ./server -v  a program that does not end by itself
   deadheat hunt --format json -o hunt.json ./bank
   deadheat hunt --again 7                        run 7 once more, with its locks in its order

@@ -71,7 +71,7 @@ before its access. 'confirm' stops the threads of suspects; only what is confirm
 reported as a race, and suspects are counted.
 
 A race that is not reported may still be there: this is sampling. Needs hardware breakpoints
-(perf_event_open); 'deadheat doctor' says whether they are there.
+(perf_event_open); if they are refused, a line says so and the program runs unwatched.
 
 Exit codes: 0 or the program's own, 128 + n if signal n killed it; 66 (see --exitcode)
 races found; 2 bad usage, or a program that cannot be watched; 126 the program cannot be
