@@ -15,8 +15,8 @@
 #include "cli/launch.h"
 #include "cli/messages.h"
 #include "cli/terminal.h"
+#include "image/elf_image.h"
 #include "report/describe.h"
-#include "watch/elf_image.h"
 
 namespace deadheat {
 
@@ -28,7 +28,7 @@ double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanosecon
 
 // Where the file's own addresses are in memory.
 std::uint64_t load_bias_of(const RawModule& module) {
-  const auto image = watch::ElfImage::open(module.path);
+  const auto image = ElfImage::open(module.path);
   return image.ok() ? module.begin - image.value().lowest_address() : module.begin;
 }
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "watch/atomic_code.h"
+#include "image/atomic_code.h"
 #include "watch/decode_site.h"
 
 namespace deadheat::watch {

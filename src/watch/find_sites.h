@@ -18,7 +18,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "watch/elf_image.h"
+#include "image/elf_image.h"
 #include "watch/site_file.h"
 
 namespace deadheat::watch {

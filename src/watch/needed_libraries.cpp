@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include "watch/elf_image.h"
+#include "image/elf_image.h"
 
 namespace deadheat::watch {
 namespace {

@@ -13,8 +13,8 @@
 #include <sstream>
 #include <string>
 
+#include "image/atomic_code.h"
 #include "support/temp_path.h"
-#include "watch/atomic_code.h"
 #include "watch/elf_builder.h"
 
 namespace deadheat::watch {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "watch/atomic_code.h"
+#include "image/atomic_code.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -10,7 +10,7 @@
 #include <memory>
 #include <unordered_map>
 
-namespace deadheat::watch {
+namespace deadheat {
 namespace {
 
 // Deeper nesting than any compiler's is damage.
@@ -182,4 +182,4 @@ std::vector<std::uint64_t> atomic_instructions_by_metadata(const ElfImage& image
   return addresses;
 }
 
-}  // namespace deadheat::watch
+}  // namespace deadheat

@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "watch/elf_image.h"
+#include "image/elf_image.h"
 
-namespace deadheat::watch {
+namespace deadheat {
 
 // Sorted, without overlaps; empty where there is no debug information.
 [[nodiscard]] std::vector<AddressRange> atomic_code_by_debug_information(const std::string& path);
@@ -29,4 +29,4 @@ namespace deadheat::watch {
 // counts if it begins as those of <stdatomic.h> do.
 [[nodiscard]] bool names_atomic_operation(std::string_view linkage_name);
 
-}  // namespace deadheat::watch
+}  // namespace deadheat

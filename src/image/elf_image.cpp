@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "watch/elf_image.h"
+#include "image/elf_image.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include <cstring>
 #include <tuple>
 
-namespace deadheat::watch {
+namespace deadheat {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
@@ -299,4 +299,4 @@ std::optional<T> ElfImage::value_at(std::uint64_t address) const {
   return load<T>(*bytes);
 }
 
-}  // namespace deadheat::watch
+}  // namespace deadheat

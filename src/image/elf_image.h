@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ElfImage: what watching must know of a program or library before it runs: where its code
+// ElfImage: what must be known of a program or library without running it: where its code
 // is, where its functions begin and end, which of its data can change, what it needs.
 //
 // Reads the file's own headers and nothing else. Every offset in a file is checked before it
@@ -19,7 +19,7 @@
 
 #include "base/result.h"
 
-namespace deadheat::watch {
+namespace deadheat {
 
 // Addresses as the file says them, before it is loaded anywhere.
 struct AddressRange {
@@ -80,4 +80,4 @@ class ElfImage {
   std::uint64_t lowest_address_ = 0;
 };
 
-}  // namespace deadheat::watch
+}  // namespace deadheat
