@@ -3,7 +3,7 @@
 //
 // A race is known by its fingerprint, a run by a random number that is unique on all
 // machines: so stores can be merged, twice as well as once. Times are microseconds since
-// 1970 (UTC). Unknown numbers are absent, unknown texts empty.
+// 1970 (UTC). Unknown numbers are absent, unknown texts empty. Texts are UTF-8 without NUL.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace deadheat {
 
 using Microseconds = std::int64_t;
 
-struct RunRecord {
+struct StoredRun {
   std::string id;         // 32 hexadecimal digits; Store::begin() chooses it
   std::string mode;       // "run", "report", "hunt", "watch", "analyze"
   std::string program;    // path of the program, or of the trace or raw file
@@ -70,12 +70,13 @@ struct SightingRow {
   std::string run;
   std::uint64_t occurrences = 0;
   Microseconds first_seen = 0;
+  Microseconds last_seen = 0;
 };
 
 struct RaceDetails {
   RaceRow row;
   struct Seen {
-    RunRecord run;
+    StoredRun run;
     SightingRow sighting;
   };
   std::vector<Seen> history;  // oldest first
@@ -83,7 +84,7 @@ struct RaceDetails {
 
 // A run as the list of runs shows it.
 struct RunRow {
-  RunRecord run;
+  StoredRun run;
   std::uint64_t races = 0;      // distinct, seen in it
   std::uint64_t new_races = 0;  // of them, seen in no run before
 };
@@ -97,7 +98,7 @@ struct StoreContent {
     std::string note;
     Microseconds document_time = 0;  // when the newest document was written
   };
-  std::vector<RunRecord> runs;
+  std::vector<StoredRun> runs;
   std::vector<Race> races;
   std::vector<SightingRow> sightings;
 };

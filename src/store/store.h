@@ -53,13 +53,13 @@ class Store {
   [[nodiscard]] const std::string& place() const { return place_; }
 
   // A run has begun; yields its id.
-  Result<std::string> begin(const RunRecord& run);
+  Result<std::string> begin(const StoredRun& run);
   // A run saw a race. Again for the same pair: occurrences become the larger of the two, the
   // document is replaced. A race that was resolved is open again, an ignored one stays so.
   Status add(const std::string& run, const Sighting& sighting);
   Status add(const std::string& run, const std::vector<Sighting>& sightings);
   // How a run ended: everything from `duration` on.
-  Status finish(const RunRecord& run);
+  Status finish(const StoredRun& run);
 
   // The newest race first (by last seen).
   [[nodiscard]] Result<std::vector<RaceRow>> races(const RaceFilter& filter);
