@@ -253,6 +253,25 @@ std::optional<PlacedBytes> ElfImage::section(std::string_view name) const {
   return std::nullopt;
 }
 
+std::span<const std::byte> ElfImage::build_id() const {
+  constexpr std::uint64_t kHeader = sizeof(Elf64_Nhdr);
+  const auto padded = [](std::uint64_t size) { return (size + 3) & ~std::uint64_t{3}; };
+  for (const Elf64_Phdr& segment : segments_) {
+    if (segment.p_type != PT_NOTE) continue;
+    auto notes = slice(segment.p_offset, segment.p_filesz).value_or(std::span<const std::byte>{});
+    while (notes.size() >= kHeader) {
+      const auto note = load<Elf64_Nhdr>(notes);
+      const std::uint64_t begin = kHeader + padded(note.n_namesz);
+      if (begin > notes.size() || note.n_descsz > notes.size() - begin) break;
+      const bool is_id = note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof "GNU" &&
+                         std::memcmp(notes.data() + kHeader, "GNU", sizeof "GNU") == 0;
+      if (is_id) return notes.subspan(begin, note.n_descsz);
+      notes = notes.subspan(std::min<std::uint64_t>(notes.size(), begin + padded(note.n_descsz)));
+    }
+  }
+  return {};
+}
+
 LibraryNeeds ElfImage::needs() const {
   LibraryNeeds needs;
   std::vector<Elf64_Dyn> entries;

@@ -59,6 +59,10 @@ class ElfImage {
   [[nodiscard]] std::vector<AddressRange> functions() const;
   [[nodiscard]] std::optional<PlacedBytes> section(std::string_view name) const;
   [[nodiscard]] LibraryNeeds needs() const;
+  // What the linker called this very file; empty if it did not.
+  [[nodiscard]] std::span<const std::byte> build_id() const;
+  // Of the file itself, as long as an image of it lives; none if it ends before.
+  [[nodiscard]] std::optional<std::span<const std::byte>> slice(std::uint64_t offset, std::uint64_t size) const;
 
  private:
   ElfImage() = default;
@@ -67,7 +71,6 @@ class ElfImage {
   Status find_code(const std::string& name);
   void add_unwound_functions(std::vector<AddressRange>& functions) const;
   void add_named_functions(std::vector<AddressRange>& functions) const;
-  [[nodiscard]] std::optional<std::span<const std::byte>> slice(std::uint64_t offset, std::uint64_t size) const;
   [[nodiscard]] std::optional<std::span<const std::byte>> bytes_at(std::uint64_t address, std::uint64_t size) const;
   template <class T>
   [[nodiscard]] std::optional<T> value_at(std::uint64_t address) const;
