@@ -134,13 +134,6 @@ Result<std::vector<std::byte>> site_table_of(const std::string& path, const Watc
   return watch::format_site_table(all);
 }
 
-// Preloaded libraries of the user's own stay.
-std::string preload_setting(const std::string& agent) {
-  const char* const before = std::getenv("LD_PRELOAD");
-  return fmt::format("LD_PRELOAD={}{}{}", agent, before == nullptr || *before == '\0' ? "" : ":",
-                     before == nullptr ? "" : before);
-}
-
 ExitCode watch_program(WatchOptions& options) {
   const auto words = program_words(*options.command);
   if (!words.ok()) return failed(words.error(), ExitCode::kUsage);
