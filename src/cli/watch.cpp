@@ -203,13 +203,6 @@ ExitCode watch_process(WatchOptions& options, pid_t process) {
                        options.exit_code.value_or(kDefaultRaceExitCode));
 }
 
-// Preloaded libraries of the user's own stay.
-std::string preload_setting(const std::string& agent) {
-  const char* const before = std::getenv("LD_PRELOAD");
-  return fmt::format("LD_PRELOAD={}{}{}", agent, before == nullptr || *before == '\0' ? "" : ":",
-                     before == nullptr ? "" : before);
-}
-
 ExitCode watch_program(WatchOptions& options) {
   if (options.process) return watch_process(options, *options.process);
   const auto words = program_words(*options.command);

@@ -97,7 +97,7 @@ struct RecordedThread {
   ThreadId id{};
   std::uint32_t system_id = 0;  // gettid()
   std::string name;
-  bool is_root = false;  // nobody logged its creation
+  bool is_root = false;                 // nobody logged its creation
   std::vector<LoggedEvent> log;         // by time
   std::vector<RegisterSample> samples;  // by time
   std::vector<PathPiece> path;          // empty without control flow

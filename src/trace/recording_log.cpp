@@ -143,8 +143,8 @@ class LogReader {
         break;
       case EventKind::kBarrierArrive:
       case EventKind::kBarrierLeave:
-        specials_.push_back({kind_of(record), record.time, record.object, 0, recording_.threads.size(),
-                             thread.log.size()});
+        specials_.push_back(
+            {kind_of(record), record.time, record.object, 0, recording_.threads.size(), thread.log.size()});
         break;
       case EventKind::kFork:
         if (event.object >= kThreadLimit) return count_strange();
