@@ -163,6 +163,11 @@ Json live_side_of(const RacingAccess& access, const std::vector<SiteStack>& acqu
 }  // namespace
 
 Json race_of(const LiveRace& race) {
+  SourceFiles sources;
+  return race_of(race, sources);
+}
+
+Json race_of(const LiveRace& race, SourceFiles& sources) {
   const LiveFinding& live = race.live;
   Json out = finding_of(live.finding, live.dictionary);
   out["event_index"] = nullptr;
@@ -177,6 +182,7 @@ Json race_of(const LiveRace& race) {
   out["memory"] = memory_of(live);
   out["threads"] = Json::array();
   for (const LiveThread& thread : live.threads) out["threads"].push_back(thread_of(thread, live.dictionary));
+  out["snippets"] = snippets_of(out, sources);
   return out;
 }
 
@@ -244,8 +250,11 @@ std::string format_json_report(const Analysis& analysis) {
   document["counters"] = Json::object();
   for (const Counter& counter : analysis.counters) document["counters"][std::string(counter.name)] = counter.value;
   document["findings"] = Json::array();
+  SourceFiles sources;
   for (const Finding& finding : analysis.findings) {
-    document["findings"].push_back(finding_of(finding, analysis.dictionary));
+    Json out = finding_of(finding, analysis.dictionary);
+    out["snippets"] = snippets_of(out, sources);
+    document["findings"].push_back(std::move(out));
   }
   return text_of_document(document);
 }
@@ -282,8 +291,9 @@ std::string format_live_json_report(LiveReport& report, const LiveRunFacts& fact
     document["suppressions"].push_back({{"line", suppression.line}, {"races", suppression.matches}});
   }
   document["findings"] = Json::array();
+  SourceFiles sources;
   for (const LiveRace& race : report.races()) {
-    if (!race.is_suppressed) document["findings"].push_back(race_of(race));
+    if (!race.is_suppressed) document["findings"].push_back(race_of(race, sources));
   }
   return text_of_document(document);
 }

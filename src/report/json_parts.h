@@ -8,13 +8,19 @@
 
 #include "model/site.h"
 #include "report/live_report.h"
+#include "report/source_files.h"
 
 namespace deadheat {
 
 [[nodiscard]] nlohmann::ordered_json frame_of(const Site& site);
 
-// A race of a running program, as in "findings" of docs/report.schema.json.
+// A race of a running program, as in "findings" of docs/report.schema.json, with the
+// source lines that can be read now.
+[[nodiscard]] nlohmann::ordered_json race_of(const LiveRace& race, SourceFiles& sources);
 [[nodiscard]] nlohmann::ordered_json race_of(const LiveRace& race);
+
+// The lines of the places that a finding names: "snippets" of a finding.
+[[nodiscard]] nlohmann::ordered_json snippets_of(const nlohmann::ordered_json& finding, SourceFiles& sources);
 
 // Indented, ends with a newline; bytes that are not UTF-8 replaced.
 [[nodiscard]] std::string text_of_document(const nlohmann::ordered_json& document);

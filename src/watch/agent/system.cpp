@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch/agent/system.h"
 
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -16,12 +15,6 @@ void* map_memory(std::size_t bytes) {
   const long result = raw_call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return result < 0 && result > -4096 ? nullptr : reinterpret_cast<void*>(result);
-}
-
-std::uint64_t read_clock(long clock) {
-  timespec time{};
-  raw_call(SYS_clock_gettime, clock, as_argument(&time));
-  return static_cast<std::uint64_t>(time.tv_sec) * kSecond + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
 std::size_t length_of(const char* text) {
@@ -80,69 +73,6 @@ SignalsBlocked::SignalsBlocked() {
 
 SignalsBlocked::~SignalsBlocked() {
   raw_call(SYS_rt_sigprocmask, SIG_SETMASK, as_argument(&before_), 0, sizeof before_);
-}
-
-void SpinLock::pause() {
-  for (int times = 0; times < 64; ++times) __builtin_ia32_pause();
-  raw_call(SYS_sched_yield);
-}
-
-namespace {
-
-// "begin-end rwxp offset device inode   path".
-bool parse_mapping(const char* line, Mapping& mapping) {
-  const auto hexadecimal = [&line] {
-    Address value = 0;
-    for (;; ++line) {
-      if (*line >= '0' && *line <= '9') {
-        value = value * 16 + static_cast<Address>(*line - '0');
-      } else if (*line >= 'a' && *line <= 'f') {
-        value = value * 16 + static_cast<Address>(*line - 'a' + 10);
-      } else {
-        return value;
-      }
-    }
-  };
-  mapping.begin = hexadecimal();
-  if (*line++ != '-') return false;
-  mapping.end = hexadecimal();
-  if (*line++ != ' ') return false;
-  mapping.is_executable = line[2] == 'x';
-  for (int field = 0; field < 4; ++field) {
-    while (*line != 0 && *line != ' ') ++line;
-    while (*line == ' ') ++line;
-  }
-  mapping.path = line;
-  return true;
-}
-
-}  // namespace
-
-bool for_each_mapping(bool (*visit)(const Mapping& mapping, void* context), void* context) {
-  const long file = raw_call(SYS_openat, AT_FDCWD, as_argument("/proc/self/maps"), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  char buffer[8192];
-  std::size_t filled = 0;
-  bool wanted = true;
-  while (wanted) {
-    const long got =
-        raw_call(SYS_read, file, as_argument(buffer + filled), static_cast<long>(sizeof buffer - 1 - filled));
-    if (got <= 0) break;
-    filled += static_cast<std::size_t>(got);
-    std::size_t begin = 0;
-    for (std::size_t at = 0; at < filled && wanted; ++at) {
-      if (buffer[at] != '\n') continue;
-      buffer[at] = 0;
-      Mapping mapping;
-      if (parse_mapping(buffer + begin, mapping)) wanted = visit(mapping, context);
-      begin = at + 1;
-    }
-    if (begin == 0 && filled == sizeof buffer - 1) filled = 0;  // a line longer than any path: skip it
-    for (std::size_t at = begin; at < filled; ++at) buffer[at - begin] = buffer[at];
-    filled -= begin < filled ? begin : filled;
-  }
-  raw_call(SYS_close, file);
-  return true;
 }
 
 }  // namespace deadheat::watch

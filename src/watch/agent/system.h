@@ -6,34 +6,23 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/own_mappings.h"
+#include "base/raw_call.h"
+#include "base/spin_lock.h"
 #include "model/identity.h"
 
 namespace deadheat::watch {
+
+// For files that say `using namespace deadheat::watch`.
+using deadheat::raw_call;
+using deadheat::read_clock;
 
 inline constexpr std::uint64_t kMicrosecond = 1000;
 inline constexpr std::uint64_t kMillisecond = 1000 * kMicrosecond;
 inline constexpr std::uint64_t kSecond = 1000 * kMillisecond;
 
-// As the system call: the result or -errno.
-inline long raw_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
-  long result = 0;
-  register long r10 __asm__("r10") = d;
-  register long r8 __asm__("r8") = e;
-  register long r9 __asm__("r9") = f;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                   : "rcx", "r11", "memory");
-  return result;
-}
-
-inline long as_argument(const volatile void* pointer) { return reinterpret_cast<long>(pointer); }
-
 // Zeroed memory that is never given back; nullptr if there is none.
 [[nodiscard]] void* map_memory(std::size_t bytes);
-
-// In nanoseconds; 0 if there is no such clock.
-[[nodiscard]] std::uint64_t read_clock(long clock);
 
 // "deadheat: TEXT\n" to standard error, if there is one.
 void say(const char* text, const char* more = "");
@@ -63,42 +52,6 @@ class SignalsBlocked {
 
  private:
   std::uint64_t before_ = 0;
-};
-
-// Calls visit(mapping, context) for each line of /proc/self/maps, lowest first, until it
-// returns false. Returns false when it cannot be read.
-struct Mapping {
-  Address begin = 0;
-  Address end = 0;
-  bool is_executable = false;
-  const char* path = "";  // valid during the call
-};
-bool for_each_mapping(bool (*visit)(const Mapping& mapping, void* context), void* context);
-
-// For short sections with signals blocked.
-class SpinLock {
- public:
-  void lock() {
-    while (__atomic_exchange_n(&held_, 1U, __ATOMIC_ACQUIRE) != 0) pause();  // pairs with unlock()
-  }
-  void unlock() { __atomic_store_n(&held_, 0U, __ATOMIC_RELEASE); }  // pairs with lock()
-  // In the child of a fork, where the holder does not exist.
-  void reset() { __atomic_store_n(&held_, 0U, __ATOMIC_RELAXED); }
-
- private:
-  static void pause();
-  std::uint32_t held_ = 0;
-};
-
-class SpinHolder {
- public:
-  explicit SpinHolder(SpinLock& lock) : lock_(lock) { lock_.lock(); }
-  ~SpinHolder() { lock_.unlock(); }
-  SpinHolder(const SpinHolder&) = delete;
-  SpinHolder& operator=(const SpinHolder&) = delete;
-
- private:
-  SpinLock& lock_;
 };
 
 }  // namespace deadheat::watch

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables, and how those of earlier versions become those of today.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "store/sql_connection.h"
+
+namespace deadheat {
+
+inline constexpr std::int64_t kSchemaVersion = 2;
+
+// Makes the tables, or changes them, step by step, up to `version`; several processes may do it
+// at once. Errors: kIo; kUnsupported when they are newer than that.
+Status bring_up_to_date(SqlConnection& connection, std::int64_t version = kSchemaVersion);
+
+}  // namespace deadheat
