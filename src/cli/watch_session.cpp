@@ -2,15 +2,20 @@
 #include "cli/watch_session.h"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <set>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "cli/launch.h"
 #include "cli/messages.h"
@@ -60,6 +65,45 @@ ExitCode WatchSession::watch(ChildProcess& child, const WatchedSignals& signals,
   return exit_code(WEXITSTATUS(end.wait_status));
 }
 
+// A second interrupt does not wait for the agent.
+void WatchSession::listen(watch::InjectedAgent& agent, const WatchedSignals& signals) {
+  constexpr int kLookAgain = 100;  // milliseconds
+  std::vector<std::byte> buffer(sizeof(watch::Collision) + sizeof(watch::Modules));
+  bool was_asked = false;
+  while (!has_ended_) {
+    pollfd waits[] = {{agent.channel(), POLLIN, 0}, {signals.descriptor(), POLLIN, 0}};
+    poll(waits, 2, kLookAgain);
+    bool is_over = is_enough();
+    while (const auto signal = signals.next()) {
+      if (signal->number == SIGCHLD) continue;
+      if (was_asked) return;
+      is_over = true;
+    }
+    if (is_over && !std::exchange(was_asked, true)) agent.ask_to_finish();
+    if (waits[0].revents == 0) continue;
+    const ssize_t size = recv(agent.channel(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR)) return;  // the process has ended
+    if (size > 0) take(std::span<const std::byte>(buffer).first(static_cast<std::size_t>(size)));
+  }
+}
+
+ExitCode WatchSession::watch(watch::InjectedAgent& agent, const WatchedSignals& signals, pid_t process,
+                             const std::string& program, int race_exit_code) {
+  listen(agent, signals);
+  erase_live_line();
+  if (const Status status = agent.withdraw(); !status.ok()) print_warning(status.error().message);
+  if (!limits_.is_quiet) show_summary();
+  LiveEnding ending;
+  ending.program = program;
+  const bool goes_on = kill(process, 0) == 0 || errno == EPERM;
+  ending.words = fmt::format("; process {} {}", process, goes_on ? "goes on" : "has ended");
+  if (!has_begun_) ending.problem = "the agent did not begin its work (a line above may say why)";
+  if (damaged_ != 0) ending.problem = counted(damaged_, "packet") + " of the agent could not be read";
+  if (const Status status = output_.finish(report_, ending); !status.ok()) print_error(status.error().message);
+  if (!has_begun_) return ExitCode::kFailure;
+  return report_.race_count() != 0 && race_exit_code != 0 ? exit_code(race_exit_code) : ExitCode::kSuccess;
+}
+
 bool WatchSession::is_enough() const {
   if (limits_.until_race && report_.race_count() != 0) return true;
   const std::chrono::duration<double, std::micro> passed = std::chrono::steady_clock::now() - started_;
@@ -89,6 +133,8 @@ void WatchSession::take(std::span<const std::byte> bytes) {
   } else if (const auto* const message = std::get_if<WatchMessage>(&body)) {
     erase_live_line();
     print_warning(printable(message->text));
+  } else if (std::holds_alternative<WatchEnd>(body)) {
+    has_ended_ = true;
   }
 }
 

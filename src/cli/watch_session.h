@@ -15,6 +15,7 @@
 #include "cli/run_child.h"
 #include "report/live_report.h"
 #include "report/watch_packets.h"
+#include "watch/attach/inject.h"
 
 namespace deadheat {
 
@@ -30,11 +31,16 @@ class WatchSession {
   WatchSession(const WatchSession&) = delete;
   WatchSession& operator=(const WatchSession&) = delete;
 
+  // A process that was running already: until time is over, somebody interrupts us, or it has ended. The agent is
+  // withdrawn then. Once.
+  ExitCode watch(watch::InjectedAgent& agent, const WatchedSignals& signals, pid_t process, const std::string& program,
+                 int race_exit_code);
   // Until the program has ended. Once.
   ExitCode watch(ChildProcess& child, const WatchedSignals& signals, const std::string& program, int race_exit_code);
 
  private:
   void take(std::span<const std::byte> bytes);
+  void listen(watch::InjectedAgent& agent, const WatchedSignals& signals);
   void take_modules(std::uint32_t process, LoadedModules loaded);
   void take_collision(const watch::Collision& collision);
   void show_live_line();
@@ -52,6 +58,7 @@ class WatchSession {
   std::uint64_t findings_ = 0;
   std::uint64_t damaged_ = 0;
   bool has_begun_ = false;
+  bool has_ended_ = false;  // the agent has said farewell
   bool has_live_line_ = false;
   bool is_live_line_visible_ = false;
   watch::Progress latest_;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the store knows, as JSON: for the page and its server. For their sources only: the library
+// behind it is slow to compile.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "store/records.h"
+
+namespace deadheat {
+
+// A race as the list shows it, without its document.
+[[nodiscard]] nlohmann::ordered_json race_row_json(const RaceRow& row);
+// Its document, with "record": what the runs together say about it.
+[[nodiscard]] nlohmann::ordered_json race_details_json(const RaceDetails& details);
+[[nodiscard]] nlohmann::ordered_json run_row_json(const RunRow& row);
+
+// A report of all of these, with "store" where one of a run has "run".
+[[nodiscard]] std::string format_store_report(const std::string& tool_version, const std::string& place,
+                                              const std::vector<RaceDetails>& races, const std::vector<RunRow>& runs);
+
+}  // namespace deadheat
