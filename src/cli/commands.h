@@ -15,6 +15,7 @@ void keep_double_dash(int argument_count, char** arguments);
 void add_hunt_command(CLI::App& app, ExitCode& result);
 void add_watch_command(CLI::App& app, ExitCode& result);
 void add_report_command(CLI::App& app, ExitCode& result);
+void add_races_command(CLI::App& app, ExitCode& result);
 void add_tune_command(CLI::App& app, ExitCode& result);
 void add_analyze_command(CLI::App& app, ExitCode& result);
 

@@ -7,11 +7,16 @@
 #include <string>
 
 #include "model/site.h"
+#include "report/access_census.h"
 #include "report/live_report.h"
 
 namespace deadheat {
 
 [[nodiscard]] nlohmann::ordered_json frame_of(const Site& site);
+
+// A race of a trace, as in "findings" of docs/report.schema.json; `context` may be null.
+[[nodiscard]] nlohmann::ordered_json finding_of(const Finding& finding, const Dictionary& dictionary,
+                                                const AccessContext* context = nullptr);
 
 // A race of a running program, as in "findings" of docs/report.schema.json.
 [[nodiscard]] nlohmann::ordered_json race_of(const LiveRace& race);
