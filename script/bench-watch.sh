@@ -32,19 +32,25 @@ has_programs() {
 # A line of the number that comes before the words in a file, 0 if there is none.
 number_before() { grep -oE "[0-9]+ $1" "$2" | head -n 1 | grep -oE '^[0-9]+' || echo 0; }
 
+# All at once: they are not measured.
 measure_watch_clean() {
-  local seconds=60 name what=(ring publish ping-pong seqlock hazard)
+  local seconds=60 name what=(ring publish ping-pong seqlock hazard) jobs=()
   if [[ "$quick" == yes ]]; then seconds=3; fi
   say "watch: lock-free programs without races"
   g++ -std=c++20 -O2 -g -pthread bench/programs/watch_lockfree.cpp -o "$results/watch_lockfree"
+  for name in "${what[@]}"; do
+    "$deadheat" watch "$results/watch_lockfree" "$name" "$seconds" >"$results/watch-$name.out" 2>"$results/watch-$name.err" &
+    jobs+=($!)
+  done
+  wait "${jobs[@]}" || true
   {
     echo "| program | seconds | looks | stops | races reported | suspects | output |"
     echo "| --- | ---: | ---: | ---: | ---: | ---: | --- |"
     for name in "${what[@]}"; do
-      "$deadheat" watch "$results/watch_lockfree" "$name" "$seconds" >"$results/watch.out" 2>"$results/watch.err" || true
-      printf '| %s | %s | %s | %s | %s | %s | %s |\n' "$name" "$seconds" "$(number_before 'looks?' "$results/watch.err")" \
-        "$(number_before 'stops?' "$results/watch.err")" "$(number_before 'data races?' "$results/watch.err")" \
-        "$(grep -c 'suspect, not' "$results/watch.err" || true)" "$(cat "$results/watch.out")"
+      printf '| %s | %s | %s | %s | %s | %s | %s |\n' "$name" "$seconds" \
+        "$(number_before 'looks?' "$results/watch-$name.err")" "$(number_before 'stops?' "$results/watch-$name.err")" \
+        "$(number_before 'data races?' "$results/watch-$name.err")" \
+        "$(grep -c 'suspect, not' "$results/watch-$name.err" || true)" "$(cat "$results/watch-$name.out")"
     done
   } | tee "$results/watch-clean.md"
   replace_section watch-clean "$results/watch-clean.md"
