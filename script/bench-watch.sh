@@ -92,7 +92,8 @@ measure_watch_found() {
       printf ' %s |\n' "$total"
     done
     printf '\nBinaries: three races, built by g++ and clang++ with -O2, with and without -g. Each ran for %s s with four threads\n' "$seconds"
-    printf 'on %s cores, at the default budget, and touches the racing variable every 100 us in each thread.\n' "$cores"
+    printf 'on %s cores (load average %s), at the default budget, and touches the racing variable every 100 us in each thread.\n' "$cores" \
+      "$(cut -d' ' -f1 /proc/loadavg)"
   } | tee "$results/watch-found.md"
   replace_section watch-found "$results/watch-found.md"
 }
@@ -154,7 +155,8 @@ measure_watch_cost() {
   } >"$results/watch.commands"
   "$results/measure" --runs "$runs" --time-limit 60 <"$results/watch.commands" >"$results/watch.tsv"
   {
-    printf 'Measured on: %s. Least of %s runs in turn, the command itself included.\n\n' "$(machine)" "$runs"
+    printf 'Measured on: %s; load average %s. Least of %s runs in turn, the command itself included.\n\n' "$(machine)" \
+      "$(cut -d' ' -f1 /proc/loadavg)" "$runs"
     echo "| program | watches per second | CPU seconds | against plain | peak memory against plain | output |"
     echo "| --- | ---: | ---: | ---: | ---: | --- |"
     awk -F'\t' '{
@@ -252,7 +254,8 @@ measure_watch_attach() {
     echo "| --- | ---: | ---: | ---: |"
     awk -v a="$first" -v b="$second" -v c="$third" -v d="$fourth" -v t="$between" \
       'BEGIN { printf "| requests per second | %.0f | %.0f | %.0f |\n", (b - a) / 8, (c - b) / t, (d - c) / 8 }'
-    printf '\nRequests: %s. Memory maps of the process before and after: %s.\n' "$verdict" "$maps"
+    printf '\nLoad average meanwhile: %s.\n' "$(cut -d' ' -f1 /proc/loadavg)"
+    printf 'Requests: %s. Memory maps of the process before and after: %s.\n' "$verdict" "$maps"
     printf 'What it said: %s\n' "$(grep -m 1 'watched for' "$results/watch.err" | sed 's/^deadheat: //')"
   } | tee "$results/watch-attach.md"
   replace_section watch-attach "$results/watch-attach.md"

@@ -163,8 +163,8 @@ TEST_F(InjectTest, LocksOfARunningProgramAreSeen) {
   auto agent = inject(program.process(), "method=clock:rate=1000:cpu_share=1000000");
   ASSERT_TRUE(agent.ok()) << agent.error().message;
   EXPECT_GE(agent.value()->call_count(), 2U);
-  const Heard heard = listen(*agent.value(), [](const Heard& so_far) { return so_far.progress.watches >= 200; });
-  EXPECT_GE(heard.progress.watches, 200U);
+  const Heard heard = listen(*agent.value(), [](const Heard& so_far) { return so_far.progress.watches >= 100; });
+  EXPECT_GE(heard.progress.watches, 100U);
   EXPECT_EQ(heard.confirmed + heard.suspected, 0U);
   EXPECT_TRUE(agent.value()->withdraw().ok());
   EXPECT_EQ(program.traces(), before);
