@@ -210,6 +210,10 @@ CheckResult check_ptrace() {
     result.verdict = CheckVerdict::kWarning;
     result.meaning = "a debugger cannot be attached to a program that was stopped at a race";
     result.fix = "sudo sysctl kernel.yama.ptrace_scope=1";
+  } else if (geteuid() != 0) {
+    result.verdict = CheckVerdict::kWarning;
+    result.meaning = "'deadheat watch --pid' needs root; programs that it starts itself can be watched";
+    result.fix = "sudo sysctl kernel.yama.ptrace_scope=0";
   }
   return result;
 }
