@@ -23,7 +23,6 @@
 #include "report/describe.h"
 #include "report/finding_json.h"
 #include "report/finding_text.h"
-#include "trace/recording_file.h"
 
 namespace deadheat {
 
@@ -134,8 +133,8 @@ Status check_recording_options(const AnalyzeOptions& options) {
                             : options.recording.is_raw         ? "--raw"
                             : options.recording.shows_suspects ? "--suspects"
                                                                : nullptr;
-  if (stray == nullptr || is_recording(options.request.path)) return {};
-  return Error{ErrorCode::kUnsupported, fmt::format("{} is for recordings, which are directories", stray)};
+  if (stray == nullptr || is_recorded_run(options.request.path)) return {};
+  return Error{ErrorCode::kUnsupported, fmt::format("{} is for recordings, by record or perf", stray)};
 }
 
 ExitCode analyze(AnalyzeOptions& options) {
@@ -159,7 +158,7 @@ ExitCode analyze(AnalyzeOptions& options) {
     print_error(fmt::format("'{}' is the trace itself; choose another --output", *options.output));
     return ExitCode::kFailure;
   }
-  if (is_recording(options.request.path)) {
+  if (is_recorded_run(options.request.path)) {
     options.recording.detector = options.request.detector;
     options.recording.format = options.format;
     options.recording.colour = options.colour;

@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
+#include <string_view>
+
 #include "cli/analysis_run.h"
 #include "cli/messages.h"
 #include "cli/progress.h"
+#include "replay/perf_data.h"
 #include "report/describe.h"
 #include "report/finding_json.h"
 #include "report/finding_text.h"
@@ -79,8 +83,15 @@ void say_suspects(const RecordingAnalysis& analysis, bool are_shown) {
 
 }  // namespace
 
+bool is_recorded_run(const std::string& path) {
+  if (is_recording(path)) return true;
+  std::ifstream file(path, std::ios::binary);
+  char magic[8] = {};
+  return file.read(magic, sizeof magic) && std::string_view(magic, sizeof magic) == "PERFILE2";
+}
+
 ExitCode analyze_recording(const std::string& directory, const RecordingChoices& choices, Output output) {
-  const auto recording = read_recording(directory);
+  const auto recording = is_recording(directory) ? read_recording(directory) : replay::read_perf_data(directory);
   if (!recording.ok()) {
     print_error(about_file(directory, recording.error().message));
     return ExitCode::kFailure;

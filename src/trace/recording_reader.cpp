@@ -8,7 +8,6 @@
 #include <map>
 #include <system_error>
 
-#include "trace/chunk_checksum.h"
 #include "trace/malformed.h"
 #include "trace/recording_chunks.h"
 #include "trace/recording_file.h"
@@ -151,7 +150,7 @@ Result<MainFile> parse_main(std::span<const std::byte> bytes) {
       damage = fmt::format("{} ends in the middle of a chunk, at byte {}", kMainFile, at);
     } else {
       const auto payload = rest.subspan(sizeof chunk, chunk.size);
-      if (xxh64(payload) != chunk.checksum) {
+      if (checksum_of(chunk.type, payload) != chunk.checksum) {
         damage = fmt::format("{} is damaged at byte {}: wrong checksum", kMainFile, at);
       } else if (!take_chunk(chunk.type, payload, main)) {
         damage = fmt::format("{} is damaged at byte {}: a chunk is too short for its kind", kMainFile, at);
