@@ -30,7 +30,7 @@ std::string format_recording_stats(const RecordingAnalysis& analysis, const Reco
   const double all = phases.code + phases.rebuild + phases.order + phases.detect;
   std::string text =
       fmt::format("\nrecorded {:.2f} s by {}: {}, {}, {} of threads that have no log, {} lost\n", recording.seconds,
-                  recording.backend, counted(stats.samples, "sample"), counted(stats.log_entries, "log entry"),
+                  recording.backend, counted(stats.samples, "sample"), counted(stats.log_entries, "log record"),
                   recording.foreign_samples, recording.lost_samples);
   text += fmt::format("accesses per sample: {:.2f} at the sampled instructions, {:.2f} with those rebuilt\n",
                       per(stats.sampled_accesses, stats.samples), per(stats.accesses, stats.samples));
