@@ -228,7 +228,7 @@ void place_samples(MainFile& main) {
   std::map<std::uint32_t, std::vector<RecordedThread*>> threads;
   for (RecordedThread& thread : recording.threads) threads[thread.system_id].push_back(&thread);
   for (auto& [system_id, same] : threads) {
-    std::stable_sort(same.begin(), same.end(), [](const RecordedThread* one, const RecordedThread* other) {
+    std::sort(same.begin(), same.end(), [](const RecordedThread* one, const RecordedThread* other) {
       return (one->log.empty() ? 0 : one->log.front().time) < (other->log.empty() ? 0 : other->log.front().time);
     });
   }
@@ -245,8 +245,8 @@ void place_samples(MainFile& main) {
     if (thread != nullptr) thread->path.push_back(std::move(piece));
   }
   for (RecordedThread& thread : recording.threads) {
-    std::stable_sort(thread.samples.begin(), thread.samples.end(),
-                     [](const RegisterSample& one, const RegisterSample& other) { return one.time < other.time; });
+    std::sort(thread.samples.begin(), thread.samples.end(),
+              [](const RegisterSample& one, const RegisterSample& other) { return one.time < other.time; });
     if (const auto name = main.names.find(thread.system_id); name != main.names.end()) thread.name = name->second;
   }
 }
