@@ -14,21 +14,15 @@
 
 namespace deadheat {
 
-void add_html_option(CLI::App& command, std::optional<std::string>& path) {
-  command.add_option("--html", path, "Write a page for a browser as well, in one file")->option_text("FILE");
-}
-
 Status write_page(Output& output, const std::string& report) {
   auto page = format_html_page(report);
   if (!page.ok()) return page.error();
   return output.write(page.value());
 }
 
-Result<std::string> report_of_store(Store& store, const RaceFilter& filter) {
-  const auto rows = store.races(filter);
-  if (!rows.ok()) return rows.error();
+Result<std::string> report_of_store(Store& store, const std::vector<RaceRow>& rows) {
   std::vector<RaceDetails> races;
-  for (const RaceRow& row : rows.value()) {
+  for (const RaceRow& row : rows) {
     auto details = store.race(row.race.fingerprint);
     if (!details.ok()) return details.error();
     races.push_back(std::move(details).value());
