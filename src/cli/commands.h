@@ -10,10 +10,11 @@
 namespace deadheat {
 
 void add_run_command(CLI::App& app, ExitCode& result);
-// Before the parsing: CLI11 would take a "--" of `run`, `hunt` or `watch` for its own.
+// Before the parsing: CLI11 would take a "--" of `run` and its kin for its own.
 void keep_double_dash(int argument_count, char** arguments);
 void add_hunt_command(CLI::App& app, ExitCode& result);
 void add_watch_command(CLI::App& app, ExitCode& result);
+void add_record_command(CLI::App& app, ExitCode& result);
 void add_report_command(CLI::App& app, ExitCode& result);
 void add_serve_command(CLI::App& app, ExitCode& result);
 void add_races_command(CLI::App& app, ExitCode& result);

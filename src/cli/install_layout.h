@@ -28,6 +28,8 @@ struct InstallLayout {
   [[nodiscard]] std::string pass_plugin() const { return library_directory + "/libdeadheat_pass.so"; }
   // Preloaded by `deadheat watch`.
   [[nodiscard]] std::string watch_agent() const { return library_directory + "/libdeadheat_watch.so"; }
+  // Preloaded by `deadheat record`.
+  [[nodiscard]] std::string record_agent() const { return library_directory + "/libdeadheat_record.so"; }
   [[nodiscard]] std::string gcc_specs() const { return library_directory + "/gcc.specs"; }
 };
 

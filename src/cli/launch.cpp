@@ -118,6 +118,12 @@ std::string options_setting(std::string_view options) {
 }
 
 // A download in the middle of a run would hold up the program.
+std::string preload_setting(const std::string& agent) {
+  const char* const before = std::getenv("LD_PRELOAD");
+  return fmt::format("LD_PRELOAD={}{}{}", agent, before == nullptr || *before == '\0' ? "" : ":",
+                     before == nullptr ? "" : before);
+}
+
 void symbolise_locally(ChildRequest& program) {
   constexpr char kServers[] = "DEBUGINFOD_URLS";
   if (const char* servers = std::getenv(kServers)) program.settings.push_back(fmt::format("{}={}", kServers, servers));

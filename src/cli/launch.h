@@ -34,6 +34,9 @@ enum class Uninstrumented : std::uint8_t { kRefuse, kRun };
 // The entry of the environment that tells the runtime its options.
 [[nodiscard]] std::string options_setting(std::string_view options);
 
+// The entry of the environment that preloads an agent. Libraries of the user's own stay.
+[[nodiscard]] std::string preload_setting(const std::string& agent);
+
 // From now on our debug information comes from this machine. The program keeps the
 // environment that it would have had.
 void symbolise_locally(ChildRequest& program);

@@ -32,6 +32,7 @@ constexpr char kMainFooter[] = R"(Examples:
   deadheat run --rate 3% ./program                sample it, at a fraction of the cost
   deadheat hunt --runs 50 ./program               run it in other orders of its locks
   deadheat watch ./server                         watch a program as it is
+  deadheat record -o DIR ./server                 record it, to be analysed later
   deadheat serve                                  all races so far, in a browser
   deadheat races list                             races of all runs so far
   deadheat doctor                                 what works on this machine?
@@ -101,6 +102,7 @@ ExitCode run_command(int argument_count, char** arguments) {
   add_run_command(app, result);
   add_hunt_command(app, result);
   add_watch_command(app, result);
+  add_record_command(app, result);
   add_report_command(app, result);
   add_serve_command(app, result);
   add_races_command(app, result);

@@ -39,7 +39,7 @@ void keep_double_dash(int argument_count, char** arguments) {
   std::memcpy(stand_in, kDoubleDash, sizeof(kDoubleDash));
   if (argument_count < 2) return;
   const std::string_view command = arguments[1];
-  if (command != "run" && command != "hunt" && command != "watch") return;
+  if (command != "run" && command != "hunt" && command != "watch" && command != "record") return;
   for (int index = 2; index < argument_count; ++index) {
     if (std::strcmp(arguments[index], "--") != 0) continue;
     arguments[index] = stand_in;

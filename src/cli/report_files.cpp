@@ -61,9 +61,9 @@ void collect(const FileJson& list, std::set<std::string>& known) {
 
 void add_report_file_options(CLI::App& command, ReportFileOptions& options) {
   add_file_option(command, "--json", options.json, "Write a JSON report as well");
-  add_file_option(command, "--html", options.html, "Write a page for a browser as well, in one file");
   add_file_option(command, "--sarif", options.sarif, "Write SARIF 2.1.0 as well, for code scanning");
   add_file_option(command, "--junit", options.junit, "Write JUnit XML as well, a test per race");
+  add_file_option(command, "--html", options.html, "Write a page for a browser as well, in one file");
   command.add_flag("--github", options.github, "Print lines that GitHub shows beside the code");
   command
       .add_option("--baseline", options.baseline,
@@ -139,7 +139,7 @@ RaceReport ReportFiles::report_of(std::string program, std::vector<Sighting> rac
 }
 
 Status ReportFiles::write(const RaceReport& report, const std::function<std::string()>& json,
-                          const std::function<std::string()>& page) {
+                          const std::function<Result<std::string>()>& page) {
   if (json_) {
     std::string text = json();
     if (report.has_baseline) {
@@ -151,14 +151,16 @@ Status ReportFiles::write(const RaceReport& report, const std::function<std::str
     }
     if (Status status = json_->write(text); !status.ok()) return status;
   }
-  if (html_) {
-    if (Status status = write_page(*html_, page ? page() : json()); !status.ok()) return status;
-  }
   if (sarif_) {
     if (Status status = sarif_->write(format_sarif(report)); !status.ok()) return status;
   }
   if (junit_) {
     if (Status status = junit_->write(format_junit(report)); !status.ok()) return status;
+  }
+  if (html_) {
+    const Result<std::string> document = page ? page() : json();
+    if (!document.ok()) return document.error();
+    if (Status status = write_page(*html_, document.value()); !status.ok()) return status;
   }
   if (!options_.github) return {};
   auto standard = Output::open(std::nullopt);

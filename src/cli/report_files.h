@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReportFiles: what a command that has races writes for other tools, besides its own report:
-// JSON, a page for a browser, SARIF, JUnit, GitHub's lines; and the baseline, which says what does not fail a build.
+// JSON, SARIF, JUnit, a page for a browser, GitHub's lines; and the baseline, which says what does not fail a build.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -26,7 +26,7 @@ struct ReportFileOptions {
   std::optional<std::string> baseline;
 };
 
-// --json, --html, --sarif, --junit, --github, --baseline.
+// --json, --sarif, --junit, --html, --github, --baseline.
 void add_report_file_options(CLI::App& command, ReportFileOptions& options);
 
 // The fingerprints that a baseline knows: those of a report (JSON or SARIF), or those of a store (a
@@ -42,9 +42,10 @@ class ReportFiles {
   // `program` is what was looked at. `ignored` are fingerprints of the user's verdict.
   [[nodiscard]] RaceReport report_of(std::string program, std::vector<Sighting> races,
                                      const std::set<std::string>& ignored = {}) const;
-  // All files. `json` makes the document of --json, `page` that of --html if it is another one. Errors: kIo.
+  // All files. `json` makes the document of --json, `page` that of --html if it is another one.
+  // Errors: kIo; those of format_html_page().
   Status write(const RaceReport& report, const std::function<std::string()>& json,
-               const std::function<std::string()>& page = {});
+               const std::function<Result<std::string>()>& page = {});
   // How the races compare with the baseline; empty without one.
   [[nodiscard]] std::string describe_baseline(const RaceReport& report) const;
 

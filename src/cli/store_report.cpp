@@ -72,12 +72,7 @@ ExitCode report_store(const LiveOutputOptions& options, const std::vector<std::s
   }
   const RaceReport report = files.value().report_of(store.value().place(), std::move(races), ignored);
   const auto json = [&] { return format_store_json(DEADHEAT_VERSION, store.value().place(), rows.value()); };
-  std::string page;
-  if (options.files.html) {
-    auto whole = report_of_store(store.value(), rows.value());
-    if (!whole.ok()) return refused(whole.error());
-    page = std::move(whole).value();
-  }
+  const auto page = [&] { return report_of_store(store.value(), rows.value()); };
   auto output = Output::open(options.output);
   if (!output.ok()) return failed(output.error(), ExitCode::kFailure);
   std::string text;
@@ -92,7 +87,7 @@ ExitCode report_store(const LiveOutputOptions& options, const std::vector<std::s
     }
   }
   if (const Status status = output.value().write(text); !status.ok()) return failed(status.error(), ExitCode::kFailure);
-  if (const Status status = files.value().write(report, json, [&] { return page; }); !status.ok())
+  if (const Status status = files.value().write(report, json, page); !status.ok())
     return failed(status.error(), ExitCode::kFailure);
   return report.failures() == 0 ? ExitCode::kSuccess : ExitCode::kRacesFound;
 }

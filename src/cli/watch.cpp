@@ -27,6 +27,9 @@
 #include "cli/program_words.h"
 #include "cli/run_child.h"
 #include "cli/watch_session.h"
+#include "watch/attach/inject.h"
+#include "watch/attach/target_modules.h"
+#include "watch/attach/traced_process.h"
 #include "watch/choose_modules.h"
 #include "watch/find_sites.h"
 #include "watch/site_file.h"
@@ -49,16 +52,20 @@ struct WatchOptions {
   bool until_race = false;
   std::uint64_t seed = 1;
   std::optional<int> exit_code;
+  std::optional<pid_t> process;  // that runs already
+  bool despite_seccomp = false;
   CLI::App* command = nullptr;
 };
 
 constexpr char kWatchFooter[] = R"(The whole line: deadheat watch [OPTIONS] [--] PROGRAM [ARGUMENTS...]
+            or: deadheat watch [OPTIONS] --pid NUMBER
 The program is taken as it is: nothing is built anew, and no debug information is needed
 (with it the report has lines, without it module and offset).
 
 Examples:
   deadheat watch ./server
   deadheat watch --duration 30s ./server         stop watching after half a minute
+  deadheat watch --duration 30s --pid 4711       watch a process that runs already
   deadheat watch --until-race ./server           or at the first race
   deadheat watch --module 'libfoo*' ./server     also in this library
   deadheat watch --method collide ./server       delays only, as DataCollider does
@@ -72,6 +79,10 @@ reported as a race, and suspects are counted.
 
 A race that is not reported may still be there: this is sampling. Needs hardware breakpoints
 (perf_event_open); if they are refused, a line says so and the program runs unwatched.
+
+With --pid the agent is put into the process while its threads stand still for some
+milliseconds, and taken out again at the end or at Ctrl-C; the process goes on. It must be
+yours, or you must be root.
 
 Exit codes: 0 or the program's own, 128 + n if signal n killed it; 66 (see --exitcode)
 races found; 2 bad usage, or a program that cannot be watched; 126 the program cannot be
@@ -134,14 +145,66 @@ Result<std::vector<std::byte>> site_table_of(const std::string& path, const Watc
   return watch::format_site_table(all);
 }
 
-// Preloaded libraries of the user's own stay.
-std::string preload_setting(const std::string& agent) {
-  const char* const before = std::getenv("LD_PRELOAD");
-  return fmt::format("LD_PRELOAD={}{}{}", agent, before == nullptr || *before == '\0' ? "" : ":",
-                     before == nullptr ? "" : before);
+Error cannot_watch_file(pid_t process, std::string_view why) {
+  return {ErrorCode::kIo, fmt::format("process {} {}: restart it to watch it", process, why)};
+}
+
+// The same of a running process, by the files as it sees them.
+Result<std::vector<std::byte>> site_table_of(pid_t process, const WatchOptions& options, std::string& program) {
+  if (std::string reason = watch::reason_against_tracing(process); !reason.empty())
+    return Error{ErrorCode::kIo, reason};
+  const auto modules = watch::choose_modules(process, options.modules);
+  if (!modules.ok()) return modules.error();
+  program = modules.value().front();
+  if (program.ends_with(" (deleted)")) {
+    return cannot_watch_file(process, "runs a program whose file was replaced or deleted since");
+  }
+  std::vector<watch::ModuleSites> all;
+  std::size_t count = 0;
+  for (const std::string& module : modules.value()) {
+    auto found = watch::find_sites(watch::file_of_process(process, module));
+    if (!found.ok()) return found.error();
+    count += found.value().module.sites.size();
+    all.push_back(std::move(found).value().module);
+    all.back().path = module;
+  }
+  if (count == 0) return Error{ErrorCode::kInvalid, fmt::format("'{}' has no memory instructions to watch", program)};
+  return watch::format_site_table(all);
+}
+
+std::string agent_options(const WatchOptions& options) {
+  return fmt::format("method={}:rate={}:limit_us={:.0f}:stall_us={:.0f}:seed={}", word_of(options.method), options.rate,
+                     options.limit_us, options.stall_us, options.seed);
+}
+
+ExitCode watch_process(WatchOptions& options, pid_t process) {
+  if (!options.command->remaining().empty()) {
+    print_error("--pid watches a running process: it takes no program");
+    return ExitCode::kUsage;
+  }
+  auto suppressions = read_suppressions(options.suppressions);
+  if (!suppressions.ok()) return failed(suppressions.error(), ExitCode::kUsage);
+  const auto layout = find_install_layout();
+  if (!layout.ok()) return failed(layout.error(), ExitCode::kFailure);
+  std::string program;
+  auto table = site_table_of(process, options, program);
+  if (!table.ok()) return failed(table.error(), ExitCode::kUsage);
+  auto output = LiveOutput::open(options.output, STDERR_FILENO);
+  if (!output.ok()) return failed(output.error(), ExitCode::kFailure);
+  // From here on we cannot be interrupted in the middle of something.
+  const auto signals = WatchedSignals::open();
+  if (!signals.ok()) return failed(signals.error(), ExitCode::kFailure);
+  auto agent = watch::InjectedAgent::inject({process, layout.value().watch_agent(), std::move(table).value(),
+                                             agent_options(options), options.despite_seccomp});
+  if (!agent.ok()) return failed(agent.error(), ExitCode::kUsage);
+  WatchSession session({options.duration_us, options.until_race, options.output.quiet}, std::move(suppressions).value(),
+                       std::move(output).value());
+  return session.watch(*agent.value(), *signals.value(), process, program,
+                       options.exit_code.value_or(kDefaultRaceExitCode));
 }
 
 ExitCode watch_program(WatchOptions& options) {
+  if (options.process) return watch_process(options, *options.process);
   const auto words = program_words(*options.command);
   if (!words.ok()) return failed(words.error(), ExitCode::kUsage);
   auto suppressions = read_suppressions(options.suppressions);
@@ -168,10 +231,8 @@ ExitCode watch_program(WatchOptions& options) {
   child.path = lookup.path;
   child.arguments = words.value();
   child.descriptor_variable = "DEADHEAT_WATCH_SOCKET";
-  child.settings = {
-      preload_setting(layout.value().watch_agent()), "DEADHEAT_WATCH_SITES=" + shared.name(),
-      fmt::format("DEADHEAT_WATCH_OPTIONS=method={}:rate={}:limit_us={:.0f}:stall_us={:.0f}:seed={}",
-                  word_of(options.method), options.rate, options.limit_us, options.stall_us, options.seed)};
+  child.settings = {preload_setting(layout.value().watch_agent()), "DEADHEAT_WATCH_SITES=" + shared.name(),
+                    "DEADHEAT_WATCH_OPTIONS=" + agent_options(options)};
   symbolise_locally(child);
   const auto signals = WatchedSignals::open();
   if (!signals.ok()) return failed(signals.error(), ExitCode::kFailure);
@@ -225,6 +286,11 @@ void add_watch_command(CLI::App& app, ExitCode& result) {
   add_time_option(
       *command, "--duration", 1e5, 7 * kDay, [options](double time) { options->duration_us = time; },
       "Stop watching after this time; the program goes on");
+  command->add_option("--pid", options->process, "Watch this process, which runs already; it goes on afterwards")
+      ->check(CLI::Range(1, 1 << 22))
+      ->option_text("NUMBER");
+  command->add_flag("--despite-seccomp", options->despite_seccomp,
+                    "With --pid: also a process that confines its system calls, whose filter may end it");
   command->add_flag("--until-race", options->until_race, "Stop watching at the first race; the program goes on");
   command->add_option("--module", options->modules, "Also watch libraries of this name; * and ? as in a shell")
       ->allow_extra_args(false)

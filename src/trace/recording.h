@@ -80,6 +80,12 @@ struct LoggedEvent {
   std::uint64_t code = 0;  // return address of the call, for its site; 0: unknown
 };
 
+// Tags of HappensBefore and HappensAfter that the agent has no object for.
+// What every other thread may rely on from then on, without an entry in its own log.
+inline constexpr SyncId kEverybodyTag{~0ULL};
+// Behind any descriptor: a wait for several does not tell which.
+inline constexpr SyncId kDescriptorsTag{~0ULL - 1};
+
 // A piece of a thread's path, instruction by instruction.
 struct PathPiece {
   std::uint64_t first_position = 0;  // in the thread's path
@@ -91,6 +97,7 @@ struct RecordedThread {
   ThreadId id{};
   std::uint32_t system_id = 0;  // gettid()
   std::string name;
+  bool is_root = false;                 // nobody logged its creation
   std::vector<LoggedEvent> log;         // by time
   std::vector<RegisterSample> samples;  // by time
   std::vector<PathPiece> path;          // empty without control flow
@@ -106,6 +113,9 @@ struct Recording {
   std::vector<RecordedThread> threads;
   std::uint64_t lost_samples = 0;
   std::uint64_t lost_log_entries = 0;
+  std::uint64_t foreign_samples = 0;  // of threads that have no log
+  bool has_log = false;               // without one nothing is known of what orders the threads
+  bool has_unlogged_order = false;    // futexes by hand
   // Set when it ends early: one sentence that says why.
   std::optional<std::string> incomplete;
 };

@@ -15,7 +15,7 @@ namespace {
 constexpr Address kCall = 0x1000;
 constexpr Address kHot = 0x2000;   // a function that is called again and again
 constexpr Address kCold = 0x3000;  // and one that is not
-constexpr Address kCode = 0x4000;
+constexpr Address kAccess = 0x4000;
 
 void call(Address function) {
   const bool is_open = push_frame(kCall) || enter_call(kCall, function);
@@ -55,10 +55,10 @@ class ColdSamplingTest : public testing::Test {
 TEST_F(ColdSamplingTest, AccessesOfABlindCallLeaveNothing) {
   WatchedWords words(4);
   in_blind_call([&] {
-    access<AccessKind::kWrite, 8>(reinterpret_cast<void*>(words.address(0)), kCode);
-    access<AccessKind::kRead, 4>(reinterpret_cast<void*>(words.address(0) + 2), kCode);  // not aligned
-    access_across<AccessKind::kWrite, 16>(reinterpret_cast<void*>(words.address(1) + 4), kCode);
-    on_write(reinterpret_cast<void*>(words.address(0)), 32, kCode);
+    access<AccessKind::kWrite, 8>(reinterpret_cast<void*>(words.address(0)), kAccess);
+    access<AccessKind::kRead, 4>(reinterpret_cast<void*>(words.address(0) + 2), kAccess);  // not aligned
+    access_across<AccessKind::kWrite, 16>(reinterpret_cast<void*>(words.address(1) + 4), kAccess);
+    on_write(reinterpret_cast<void*>(words.address(0)), 32, kAccess);
     for (std::size_t index = 0; index < words.size(); ++index) EXPECT_FALSE(is_recorded(words.address(index)));
   });
 }
@@ -68,9 +68,9 @@ TEST_F(ColdSamplingTest, AtomicsAndFreeAreSeenInABlindCall) {
   in_blind_call([&] {
     {
       const RuntimeScope scope;
-      check_atomic(*current.state, AccessKind::kAtomicWrite, words.address(0), 8, kCode);
+      check_atomic(*current.state, AccessKind::kAtomicWrite, words.address(0), 8, kAccess);
     }
-    on_range(*current.state, AccessKind::kFree, words.address(1), 8, kCode);
+    on_range(*current.state, AccessKind::kFree, words.address(1), 8, kAccess);
     EXPECT_TRUE(is_recorded(words.address(0)));
     EXPECT_TRUE(is_recorded(words.address(1)));
   });
@@ -83,7 +83,7 @@ TEST_F(ColdSamplingTest, ANewEpochStaysBlind) {
     renew_epoch(*current.state);
     EXPECT_TRUE(is_blind());
     EXPECT_TRUE(passes(*cell_to_check(words.address(0)), AccessKind::kWrite, 0xff));
-    access<AccessKind::kWrite, 8>(reinterpret_cast<void*>(words.address(0)), kCode);
+    access<AccessKind::kWrite, 8>(reinterpret_cast<void*>(words.address(0)), kAccess);
     EXPECT_FALSE(is_recorded(words.address(0)));
   });
 }
@@ -93,13 +93,13 @@ TEST_F(ColdSamplingTest, EachCallIsLookedAtAsItsOwnFunctionSays) {
   in_blind_call([&] {
     call(kCold);
     EXPECT_FALSE(is_blind());
-    access<AccessKind::kWrite, 8>(reinterpret_cast<void*>(words.address(0)), kCode);
+    access<AccessKind::kWrite, 8>(reinterpret_cast<void*>(words.address(0)), kAccess);
     EXPECT_TRUE(is_recorded(words.address(0)));
     end_call();
     EXPECT_TRUE(is_blind());
     end_call();
     EXPECT_FALSE(is_blind()) << "no call is open";
-    access<AccessKind::kWrite, 8>(reinterpret_cast<void*>(words.address(1)), kCode);
+    access<AccessKind::kWrite, 8>(reinterpret_cast<void*>(words.address(1)), kAccess);
     EXPECT_TRUE(is_recorded(words.address(1)));
     end_call();
     EXPECT_EQ(current.top, current.state->frames + 1) << "one too many changes nothing";
@@ -150,13 +150,13 @@ TEST_F(ColdSamplingTest, CodeWithoutCallsEndsIt) {
   in_blind_call([&] {
     __deadheat_inline_frames();
     EXPECT_FALSE(is_blind());
-    access<AccessKind::kWrite, 8>(reinterpret_cast<void*>(words.address(0)), kCode);
+    access<AccessKind::kWrite, 8>(reinterpret_cast<void*>(words.address(0)), kAccess);
     EXPECT_TRUE(is_recorded(words.address(0)));
     end_call();
     EXPECT_EQ(current.top, current.state->frames + 1);
     for (int count = 0; count < 20; ++count) call(kHot);
     EXPECT_EQ(current.top, current.state->frames + 21);
-    access<AccessKind::kWrite, 8>(reinterpret_cast<void*>(words.address(1)), kCode);
+    access<AccessKind::kWrite, 8>(reinterpret_cast<void*>(words.address(1)), kAccess);
     EXPECT_TRUE(is_recorded(words.address(1)));
   });
 }

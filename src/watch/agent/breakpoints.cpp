@@ -45,10 +45,11 @@ std::uint32_t watchable_size(Address address, std::uint32_t size) {
   return chunk;
 }
 
-int open_breakpoint() {
+int open_breakpoint(std::uint32_t thread) {
   perf_event_attr attributes = make_attributes(reinterpret_cast<Address>(&parking), 1, Watched::kStores, 0);
   attributes.disabled = 1;
-  const long event = raw_call(SYS_perf_event_open, as_argument(&attributes), 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  const long event =
+      raw_call(SYS_perf_event_open, as_argument(&attributes), static_cast<long>(thread), -1, -1, PERF_FLAG_FD_CLOEXEC);
   if (event < 0) return static_cast<int>(event);
   const long moved = raw_call(SYS_fcntl, event, F_DUPFD_CLOEXEC, first_own_descriptor());
   raw_call(SYS_close, event);

@@ -23,9 +23,9 @@ enum class Watched : std::uint8_t { kStores, kLoadsAndStores };
 // allowed. The lower half is always left to the program.
 [[nodiscard]] long first_own_descriptor();
 
-// A parked event of the calling thread: a descriptor, or -errno. EACCES, EPERM, ENOSYS: not
+// A parked event of that thread of this process: a descriptor, or -errno. EACCES, EPERM, ENOSYS: not
 // allowed here; ENOSPC: all four breakpoints are taken; EMFILE.
-[[nodiscard]] int open_breakpoint();
+[[nodiscard]] int open_breakpoint(std::uint32_t thread);
 void close_breakpoint(int event);
 
 // False when the event is gone with its thread.

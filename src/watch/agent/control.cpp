@@ -17,9 +17,11 @@
 
 #include "base/immortal.h"
 #include "base/random.h"
+#include "watch/agent/attach.h"
 #include "watch/agent/budget.h"
 #include "watch/agent/code_ranges.h"
 #include "watch/agent/counters.h"
+#include "watch/agent/signals.h"
 #include "watch/agent/sites.h"
 #include "watch/agent/system.h"
 #include "watch/agent/tell.h"
@@ -53,6 +55,8 @@ constinit SpinLock lock;  // of arming: held by the agent's thread while it work
 constinit Settings settings;
 constinit std::uint64_t start_ns = 0;
 constinit Immortal<Random> random;
+constinit AttachBlock* attached = nullptr;  // in a process that was running already
+constinit std::uint32_t own_number = 0;
 
 constinit std::uint32_t armed[kMostSitesArmed] = {};
 constinit std::uint32_t armed_count = 0;
@@ -225,6 +229,7 @@ void work(std::uint64_t& next_progress, std::uint64_t& next_wake) {
   if (next_arming < next_wake) next_wake = next_arming;
   if (now >= next_progress) {
     if (code_ranges.refresh()) tell_modules();
+    if (attached != nullptr) reconcile_threads(static_cast<std::uint32_t>(settings.slots), own_number);
     tell_progress(now - start_ns);
     next_progress = now + kProgressInterval;
   }
@@ -247,6 +252,8 @@ void sleep_until(std::uint64_t next_wake, std::uint32_t seen) {
   is_asleep.store(0, std::memory_order_relaxed);
 }
 
+bool must_finish() { return attached != nullptr && __atomic_load_n(&attached->is_over, __ATOMIC_RELAXED) != 0; }
+
 void run() {
   raw_call(SYS_prctl, PR_SET_NAME, as_argument("deadheat"));
   std::uint64_t next_progress = 0;
@@ -255,7 +262,7 @@ void run() {
   for (;;) {
     const std::uint32_t seen = wake_word.load(std::memory_order_seq_cst);
     if (!work_once(next_progress, next_wake)) return;
-    if (socket_is_dead()) return finish_watching();
+    if (socket_is_dead() || must_finish()) return finish_watching();
     const std::uint64_t total = read_clock(CLOCK_THREAD_CPUTIME_ID);
     counters.control_ns.add(total - spent);
     spent = total;
@@ -292,11 +299,27 @@ long clone_thread(void* stack_end) {
 
 bool is_watching() { return is_active.load(std::memory_order_relaxed); }
 
-bool start_control(const Settings& wanted) {
+namespace {
+
+void prepare_control(const Settings& wanted) {
   settings = wanted;
   *random = Random(settings.seed);
   start_ns = read_clock(CLOCK_MONOTONIC);
   accountant.begin(start_ns);
+}
+
+}  // namespace
+
+void control_here(const Settings& wanted, AttachBlock& block) {
+  prepare_control(wanted);
+  attached = &block;
+  own_number = static_cast<std::uint32_t>(raw_call(SYS_gettid));
+  is_active.store(true, std::memory_order_seq_cst);
+  run();
+}
+
+bool start_control(const Settings& wanted) {
+  prepare_control(wanted);
   auto* const stack = static_cast<char*>(map_memory(kStack));
   if (stack == nullptr) return false;
   is_active.store(true, std::memory_order_seq_cst);
@@ -319,6 +342,8 @@ void finish_watching() {
   disarm_all();
   close_all_watches();
   close_all_events();
+  if (attached != nullptr) restore_calls(*attached);
+  sites.close();
   tell_progress(read_clock(CLOCK_MONOTONIC) - start_ns);
   if (thread_counts.uncovered.load(std::memory_order_relaxed) != 0) {
     tell_message("some threads had no breakpoints (too many of them, or too few descriptors): not watched");
@@ -356,6 +381,7 @@ void forget_control_in_child() {
   if (is_active.exchange(false, std::memory_order_relaxed)) {
     budget.permits.clear();
     sites.repair_all();
+    give_trap_back();
     forget_threads();
     close_socket();
   }

@@ -9,11 +9,15 @@
 #include <cstdint>
 
 #include "watch/agent/settings.h"
+#include "watch/attach_block.h"
 
 namespace deadheat::watch {
 
 // False if there is no thread to be had.
 [[nodiscard]] bool start_control(const Settings& settings);
+
+// The calling thread, which libc does not know, becomes the agent's: returns when watching is over.
+void control_here(const Settings& settings, AttachBlock& block);
 
 // Something has changed. Any thread, also in the handler.
 void wake_control();

@@ -37,6 +37,14 @@ class WithoutTrap {
   const sigset_t* set_;
 };
 
+// The same for calls that wait, and are left by a jump: the copy is the thread's, and the kernel reads it at once.
+const sigset_t* without_trap(const sigset_t* set) {
+  ThreadRecord* const self = current_thread();
+  if (set == nullptr || self == nullptr || !is_ours() || !has_trap(*set)) return set;
+  self->mask_for_kernel[0] = set->__val[0] & ~kTrapBit;
+  return reinterpret_cast<const sigset_t*>(self->mask_for_kernel);
+}
+
 // Signals whose action's mask the program gave SIGTRAP.
 constinit std::atomic<std::uint64_t> masks_with_trap{0};
 
@@ -87,8 +95,8 @@ int change_mask(int how, const sigset_t* set, sigset_t* old, Change change) {
 
 // A SIGTRAP that came while it seemed to be blocked.
 bool take_pending_trap(const sigset_t* set) {
-  if (!is_ours() || !trap_view.is_pending || !has_trap(*set)) return false;
-  trap_view.is_pending = false;
+  if (!is_ours() || !trap_view().is_pending || !has_trap(*set)) return false;
+  trap_view().is_pending = false;
   return true;
 }
 
@@ -183,23 +191,23 @@ DEADHEAT_REPLACE(int, sigsetmask, int mask) {
 // Handlers that run during these have the mask that is given here.
 DEADHEAT_REPLACE(int, sigsuspend, const sigset_t* set) {
   DEADHEAT_ORIGINAL(sigsuspend);
-  return original(WithoutTrap(set).get());
+  return original(without_trap(set));
 }
 
 DEADHEAT_REPLACE(int, ppoll, pollfd* files, nfds_t count, const timespec* time, const sigset_t* set) {
   DEADHEAT_ORIGINAL(ppoll);
-  return original(files, count, time, WithoutTrap(set).get());
+  return original(files, count, time, without_trap(set));
 }
 
 DEADHEAT_REPLACE(int, pselect, int count, fd_set* readable, fd_set* writable, fd_set* exceptional, const timespec* time,
                  const sigset_t* set) {
   DEADHEAT_ORIGINAL(pselect);
-  return original(count, readable, writable, exceptional, time, WithoutTrap(set).get());
+  return original(count, readable, writable, exceptional, time, without_trap(set));
 }
 
 DEADHEAT_REPLACE(int, epoll_pwait, int file, epoll_event* events, int count, int milliseconds, const sigset_t* set) {
   DEADHEAT_ORIGINAL(epoll_pwait);
-  return original(file, events, count, milliseconds, WithoutTrap(set).get());
+  return original(file, events, count, milliseconds, without_trap(set));
 }
 
 DEADHEAT_REPLACE(int, epoll_pwait2, int file, epoll_event* events, int count, const timespec* time,
@@ -209,7 +217,7 @@ DEADHEAT_REPLACE(int, epoll_pwait2, int file, epoll_event* events, int count, co
     errno = ENOSYS;
     return -1;
   }
-  return original(file, events, count, time, WithoutTrap(set).get());
+  return original(file, events, count, time, without_trap(set));
 }
 
 // Who waits for SIGTRAP gets it from the kernel while waiting, and what came before from here.
@@ -243,6 +251,6 @@ DEADHEAT_REPLACE(int, sigtimedwait, const sigset_t* set, siginfo_t* information,
 DEADHEAT_REPLACE(int, sigpending, sigset_t* set) {
   DEADHEAT_ORIGINAL(sigpending);
   const int result = original(set);
-  if (result == 0 && is_ours() && trap_view.is_pending) set->__val[0] |= kTrapBit;
+  if (result == 0 && is_ours() && trap_view().is_pending) set->__val[0] |= kTrapBit;
   return result;
 }

@@ -6,13 +6,12 @@
 #include <atomic>
 #include <csignal>
 
+#include "watch/agent/threads.h"
+
 namespace deadheat::watch {
 
-struct TrapView {
-  bool seems_blocked;
-  bool is_pending;
-};
-extern thread_local TrapView trap_view __attribute__((tls_model("initial-exec")));
+// Of the calling thread; somebody's that nobody reads if it has no record.
+TrapView& trap_view();
 // Until then all functions pass through.
 extern std::atomic<bool> trap_is_ours;
 

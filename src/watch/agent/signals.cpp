@@ -12,7 +12,6 @@
 
 namespace deadheat::watch {
 
-constinit thread_local TrapView trap_view __attribute__((tls_model("initial-exec"))) = {};
 constinit std::atomic<bool> trap_is_ours{false};
 
 namespace {
@@ -23,12 +22,19 @@ constinit SpinLock lock;                         // with signals blocked
 constinit struct sigaction program_action = {};  // for SIGTRAP; lock
 constinit std::atomic<long> own_process{0};
 
-struct KernelAction {
-  void* handler;
-  unsigned long flags;
-  void* restorer;
-  std::uint64_t mask;
-};
+constinit KernelAction kernel_action_before;
+constinit bool was_changed = false;  // since; lock
+
+constexpr std::uint64_t kHasRestorer = 0x04000000;
+
+// What a handler returns to; debuggers know it by these instructions.
+extern "C" __attribute__((naked, visibility("hidden"))) void deadheat_watch_restorer() {
+  __asm__ volatile("movq $15, %rax\n\tsyscall");
+}
+
+long set_kernel_action(const KernelAction& action, KernelAction* before) {
+  return raw_call(SYS_rt_sigaction, SIGTRAP, as_argument(&action), as_argument(before), sizeof action.mask);
+}
 
 struct sigaction current_action() {
   const SignalsBlocked blocked;
@@ -42,8 +48,7 @@ void raise_trap() { raw_call(SYS_tgkill, raw_call(SYS_getpid), raw_call(SYS_gett
 
 // As the kernel does when nobody handles it.
 [[noreturn]] void die_by_trap() {
-  const KernelAction none = {};
-  raw_call(SYS_rt_sigaction, SIGTRAP, as_argument(&none), 0, sizeof(std::uint64_t));
+  set_kernel_action({}, nullptr);
   raw_call(SYS_rt_sigprocmask, SIG_UNBLOCK, as_argument(&kTrapBit), 0, sizeof kTrapBit);
   raise_trap();
   raw_call(SYS_exit_group, 128 + SIGTRAP);
@@ -51,14 +56,14 @@ void raise_trap() { raw_call(SYS_tgkill, raw_call(SYS_getpid), raw_call(SYS_gett
 }
 
 void run_program_handler(const struct sigaction& action, siginfo_t* information, ucontext_t* context) {
-  const bool seemed_blocked = trap_view.seems_blocked;
-  if ((action.sa_flags & SA_NODEFER) == 0) trap_view.seems_blocked = true;
+  const bool seemed_blocked = trap_view().seems_blocked;
+  if ((action.sa_flags & SA_NODEFER) == 0) trap_view().seems_blocked = true;
   std::uint64_t mask = (context->uc_sigmask.__val[0] | action.sa_mask.__val[0]) & ~kTrapBit;
   std::uint64_t before = 0;
   raw_call(SYS_rt_sigprocmask, SIG_SETMASK, as_argument(&mask), as_argument(&before), sizeof mask);
   reinterpret_cast<TrapHandler*>(action.sa_sigaction)(SIGTRAP, information, context);
   raw_call(SYS_rt_sigprocmask, SIG_SETMASK, as_argument(&before), 0, sizeof before);
-  trap_view.seems_blocked = seemed_blocked;
+  trap_view().seems_blocked = seemed_blocked;
   raise_if_pending();
 }
 
@@ -66,16 +71,17 @@ void run_program_handler(const struct sigaction& action, siginfo_t* information,
 
 bool take_over_trap(TrapHandler* handler) {
   note_own_process();
-  struct sigaction action = {};
-  sigfillset(&action.sa_mask);
-  sigdelset(&action.sa_mask, SIGTRAP);
-  // A trap while we are in the handler is the agent's own, and has to be seen as such.
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-  action.sa_sigaction = handler;
-  if (call_real_sigaction(SIGTRAP, &action, &program_action) != 0) return false;
-  std::uint64_t before = 0;
-  raw_call(SYS_rt_sigprocmask, SIG_UNBLOCK, as_argument(&kTrapBit), as_argument(&before), sizeof before);
-  trap_view.seems_blocked = (before & kTrapBit) != 0;
+  // By the system call: an agent in a running process must not call libc. A trap while we are in the handler is
+  // the agent's own, and has to be seen as such.
+  KernelAction action;
+  action.handler = reinterpret_cast<std::uint64_t>(handler);
+  action.flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | kHasRestorer;
+  action.restorer = reinterpret_cast<std::uint64_t>(&deadheat_watch_restorer);
+  action.mask = ~kTrapBit;
+  if (set_kernel_action(action, &kernel_action_before) != 0) return false;
+  program_action.sa_handler = reinterpret_cast<sighandler_t>(kernel_action_before.handler);
+  program_action.sa_flags = static_cast<int>(kernel_action_before.flags & ~kHasRestorer);
+  program_action.sa_mask.__val[0] = kernel_action_before.mask;
   trap_is_ours.store(true, std::memory_order_relaxed);
   return true;
 }
@@ -84,42 +90,66 @@ int exchange_trap_action(const struct sigaction* wanted, struct sigaction* old) 
   const SignalsBlocked blocked;
   const SpinHolder hold(lock);
   const struct sigaction before = program_action;
-  if (wanted != nullptr) program_action = *wanted;
+  if (wanted != nullptr) {
+    program_action = *wanted;
+    was_changed = true;
+  }
   if (old != nullptr) *old = before;
   return 0;
 }
 
-bool trap_seems_blocked() { return trap_view.seems_blocked; }
+bool trap_seems_blocked() { return trap_view().seems_blocked; }
 
-void begin_signals_of_thread(bool seems_blocked) {
-  trap_view.seems_blocked = seems_blocked;
-  if (!trap_is_ours.load(std::memory_order_relaxed)) return;
+bool unblock_trap() {
+  if (!trap_is_ours.load(std::memory_order_relaxed)) return false;
   std::uint64_t before = 0;
-  // Blocked after all if it stands in the attributes of the thread.
   raw_call(SYS_rt_sigprocmask, SIG_UNBLOCK, as_argument(&kTrapBit), as_argument(&before), sizeof before);
-  if ((before & kTrapBit) != 0) trap_view.seems_blocked = true;
+  return (before & kTrapBit) != 0;
+}
+
+bool trap_action_before(KernelAction& action) {
+  const SignalsBlocked blocked;
+  const SpinHolder hold(lock);
+  action = kernel_action_before;
+  return !was_changed;
+}
+
+void give_trap_back() {
+  lock.reset();
+  // What the program has set since has no restorer of libc's: then the handler stays, and passes it on.
+  if (was_changed || !trap_is_ours.exchange(false, std::memory_order_relaxed)) return;
+  set_kernel_action(kernel_action_before, nullptr);
+  const TrapView view = trap_view();
+  if (view.seems_blocked) raw_call(SYS_rt_sigprocmask, SIG_BLOCK, as_argument(&kTrapBit), 0, sizeof kTrapBit);
+}
+
+TrapView& trap_view() {
+  if (ThreadRecord* const self = current_thread()) return self->trap;
+  static constinit TrapView nobodys;
+  nobodys = {};
+  return nobodys;
 }
 
 void set_trap_seems_blocked(bool seems_blocked) {
   // A child of vfork must not change what its parent believes.
-  if (trap_view.seems_blocked == seems_blocked || !is_own_process()) return;
-  trap_view.seems_blocked = seems_blocked;
+  if (trap_view().seems_blocked == seems_blocked || !is_own_process()) return;
+  trap_view().seems_blocked = seems_blocked;
   raise_if_pending();
 }
 
 void raise_if_pending() {
-  if (trap_view.seems_blocked || !trap_view.is_pending) return;
-  trap_view.is_pending = false;
+  if (trap_view().seems_blocked || !trap_view().is_pending) return;
+  trap_view().is_pending = false;
   raise_trap();
 }
 
 void give_trap_to_program(siginfo_t* information, ucontext_t* context) {
   const bool was_sent = information->si_code <= 0;  // by kill() and the like, not by an instruction
-  if (was_sent && trap_view.seems_blocked) {
-    trap_view.is_pending = true;
+  if (was_sent && trap_view().seems_blocked) {
+    trap_view().is_pending = true;
     return;
   }
-  if (trap_view.seems_blocked) die_by_trap();
+  if (trap_view().seems_blocked) die_by_trap();
   const struct sigaction action = current_action();
   if (action.sa_handler == SIG_IGN && was_sent) return;
   if (action.sa_handler == SIG_IGN || action.sa_handler == SIG_DFL) die_by_trap();

@@ -13,6 +13,8 @@
 
 #include <csignal>
 
+#include "watch/attach_block.h"
+
 namespace deadheat::watch {
 
 using TrapHandler = void(int number, siginfo_t* information, void* context);
@@ -20,10 +22,15 @@ using TrapHandler = void(int number, siginfo_t* information, void* context);
 // Installs the handler; keeps what the program (or who started it) had asked for. False if
 // that is not possible.
 [[nodiscard]] bool take_over_trap(TrapHandler* handler);
+// What the kernel is to have when the agent goes. False if nobody knows: the program has set it since.
+[[nodiscard]] bool trap_action_before(KernelAction& action);
+// In a child that has nothing of the agent left: SIGTRAP is the program's again.
+void give_trap_back();
 
 // What the calling thread believes; a new thread inherits it.
 [[nodiscard]] bool trap_seems_blocked();
-void begin_signals_of_thread(bool seems_blocked);
+// Returns whether it was blocked in the kernel, as the attributes of a new thread can demand.
+bool unblock_trap();
 
 // In our handler: the trap is not ours.
 void give_trap_to_program(siginfo_t* information, ucontext_t* context);

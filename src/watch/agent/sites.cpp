@@ -64,7 +64,31 @@ const char* Sites::map_table(const char* path) {
   const long memory = size == 0 ? -1 : raw_call(SYS_mmap, 0, static_cast<long>(size), PROT_READ, MAP_PRIVATE, file, 0);
   raw_call(SYS_close, file);
   if (memory < 0 && memory > -4096) return "cannot map the table of sites";
-  const auto* const header = reinterpret_cast<const SiteTableHeader*>(memory);
+  if (const char* const problem = take_table(reinterpret_cast<const void*>(memory), size)) return problem;
+  states_ = static_cast<SiteState*>(map_memory(std::uint64_t{site_count_} * sizeof(SiteState) + 1));
+  return states_ == nullptr ? "no memory for the states of sites" : nullptr;
+}
+
+const char* Sites::load(const void* table, std::uint64_t size, SiteState* states, Writing writing) {
+  if (const char* const problem = take_table(table, size)) return problem;
+  states_ = states;
+  find_modules(writing);
+  return sampleable_ == 0 ? "no sites in the modules of this program" : nullptr;
+}
+
+void Sites::close() {
+  for (std::uint32_t number = 0; number < loaded_count_; ++number) {
+    const LoadedModule& module = loaded_[number];
+    if (!module.is_writable) continue;
+    raw_call(SYS_mprotect, static_cast<long>(module.text_begin), static_cast<long>(module.text_end - module.text_begin),
+             PROT_READ | PROT_EXEC);
+  }
+  if (memory_ >= 0) raw_call(SYS_close, memory_);
+  memory_ = -1;
+}
+
+const char* Sites::take_table(const void* table, std::uint64_t size) {
+  const auto* const header = static_cast<const SiteTableHeader*>(table);
   if (size < sizeof *header || header->magic != kSiteTableMagic || header->version != kSiteTableVersion) {
     return "the table of sites is of another version";
   }
@@ -76,8 +100,7 @@ const char* Sites::map_table(const char* path) {
       sizeof *header + std::uint64_t{module_count_} * sizeof(SiteModule) + std::uint64_t{site_count_} * sizeof(Site)) {
     return "the table of sites is cut off";
   }
-  states_ = static_cast<SiteState*>(map_memory(std::uint64_t{site_count_} * sizeof(SiteState) + 1));
-  return states_ == nullptr ? "no memory for the states of sites" : nullptr;
+  return nullptr;
 }
 
 void Sites::find_modules(Writing writing) {

@@ -41,6 +41,10 @@ class Sites {
 
   // Maps the table and finds its modules. Returns nullptr or what is wrong.
   [[nodiscard]] const char* load(const char* path, Writing writing);
+  // The same with a table that is in memory, and zeroed memory for the states of its sites.
+  [[nodiscard]] const char* load(const void* table, std::uint64_t size, SiteState* states, Writing writing);
+  // Code is as the program was given it, and can be patched no more.
+  void close();
 
   // Of all loaded modules; those that may be sampled.
   [[nodiscard]] std::uint32_t count() const { return loaded_sites_; }
@@ -82,6 +86,7 @@ class Sites {
   static constexpr std::uint32_t kMostModules = 256;
 
   [[nodiscard]] const char* map_table(const char* path);
+  [[nodiscard]] const char* take_table(const void* table, std::uint64_t size);
   void find_modules(Writing writing);
   void make_writable(LoadedModule& module, Writing writing);
   [[nodiscard]] const LoadedModule* module_of(Address code) const;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The beginning and the end. The process that starts first takes the socket and removes the
 // variables that name it, so that programs it starts run without the agent and silently.
+#include "watch/agent/start.h"
+
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +15,7 @@
 #include "watch/agent/control.h"
 #include "watch/agent/intercept.h"
 #include "watch/agent/settings.h"
+#include "watch/agent/signal_calls.h"
 #include "watch/agent/signals.h"
 #include "watch/agent/sites.h"
 #include "watch/agent/system.h"
@@ -26,17 +30,8 @@ extern "C" int register_fork_handlers(void (*prepare)(), void (*parent)(), void 
                                       void* module) __asm__("__register_atfork");
 
 namespace deadheat::watch {
-namespace {
 
-// To the command line if it listens, otherwise to standard error.
-void give_up(const char* what, const char* why, bool has_socket) {
-  if (!has_socket) return say(what, why);
-  tell_message(what, why);
-  tell_bye();
-  close_socket();
-}
-
-const char* describe_error(int error) {
+const char* describe_breakpoint_error(int error) {
   switch (-error) {
     case EACCES:
     case EPERM:
@@ -50,6 +45,16 @@ const char* describe_error(int error) {
     default:
       return "not supported here";
   }
+}
+
+namespace {
+
+// To the command line if it listens, otherwise to standard error.
+void give_up(const char* what, const char* why, bool has_socket) {
+  if (!has_socket) return say(what, why);
+  tell_message(what, why);
+  tell_bye();
+  close_socket();
 }
 
 bool parse_descriptor(const char* text, int& descriptor) {
@@ -71,9 +76,10 @@ void in_child() {
 void start(const char* table, const Settings& settings, std::uint64_t begin) {
   int error = -EACCES;
   if (settings.refuse != 0 || !watch_main_thread(static_cast<std::uint32_t>(settings.slots), error)) {
-    return give_up("the program runs unwatched: data breakpoints: ", describe_error(error), true);
+    return give_up("the program runs unwatched: data breakpoints: ", describe_breakpoint_error(error), true);
   }
   const char* problem = take_over_trap(on_trap) ? nullptr : "SIGTRAP cannot be handled";
+  if (problem == nullptr) trap_view().seems_blocked = unblock_trap();
   if (problem == nullptr) {
     problem = sites.load(table, settings.refuse_write != 0 ? Sites::Writing::kThroughFile : Sites::Writing::kDirect);
   }
@@ -91,11 +97,28 @@ void start(const char* table, const Settings& settings, std::uint64_t begin) {
   give_up("the program runs unwatched: ", "no thread for the agent", true);
 }
 
+// A shell that starts the program is not what is to be watched: it passes everything on.
+bool is_for_this_program(const char* table) {
+  struct {
+    SiteTableHeader header;
+    SiteModule program;
+  } begin;
+  const long file = raw_call(SYS_openat, AT_FDCWD, as_argument(table), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return true;  // that is said later
+  const long got = raw_call(SYS_read, file, as_argument(&begin), sizeof begin);
+  raw_call(SYS_close, file);
+  if (got != static_cast<long>(sizeof begin) || begin.header.module_count == 0) return true;
+  static char own[sizeof begin.program.path];
+  const long length = raw_call(SYS_readlink, as_argument("/proc/self/exe"), as_argument(own), sizeof own - 1);
+  return length < 0 || same_text(own, begin.program.path);
+}
+
 __attribute__((constructor)) void on_load() {
   const std::uint64_t begin = read_clock(CLOCK_MONOTONIC);
   const char* const table = getenv("DEADHEAT_WATCH_SITES");
   const char* const socket = getenv("DEADHEAT_WATCH_SOCKET");
   if (table == nullptr && socket == nullptr) return;
+  if (table != nullptr && socket != nullptr && !is_for_this_program(table)) return;
   static char path[4096];
   copy_text(path, sizeof path, table != nullptr ? table : "");
   const Settings settings = parse_settings(getenv("DEADHEAT_WATCH_OPTIONS"));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of synchronisation: the thread's clock ticks before each, as it may release, and
-// after, as it may have acquired. Before matters more: who unlocks first and ticks later would be taken
+// Calls of synchronisation: the thread's clock ticks before each. Who unlocks first and ticks later would be taken
 // for someone who had not synchronised, by a thread that locks in between.
+//
+// The original is called last, by a jump: a thread that waits in it for hours has nothing of the agent on its stack,
+// which can be withdrawn meanwhile (attach/inject.h checks).
 #include <pthread.h>
 #include <semaphore.h>
 #include <threads.h>
@@ -17,9 +19,7 @@
   DEADHEAT_REPLACE(int, name, DEADHEAT_UNWRAP parameters) { \
     DEADHEAT_ORIGINAL(name);                                \
     deadheat::watch::tick_clock();                          \
-    const int result = original arguments;                  \
-    deadheat::watch::tick_clock();                          \
-    return result;                                          \
+    return original arguments;                              \
   }
 
 // clang-format off

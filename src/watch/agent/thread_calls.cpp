@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // New threads begin here, with their breakpoints; they end in the destructor of a key, which
-// sees every way of ending. Code in destructors of keys that come after ours is not watched.
+// sees every way of ending. Code in destructors of keys that come after ours is not watched. In a process that
+// was running already there is no key, which would outlive the agent: the agent's thread notices who has ended.
+//
+// The thread's own function is called last, by a jump, so that nothing of the agent stays on the stack.
 #include "watch/agent/thread_calls.h"
 
 #include <pthread.h>
@@ -15,15 +18,16 @@ namespace deadheat::watch {
 namespace {
 
 constinit pthread_key_t end_key = 0;
+constinit bool has_end_key = false;
 constinit std::uint32_t slots = 0;
 
 // Before the first code of the program.
 void begin(ThreadRecord& record) {
-  begin_signals_of_thread(record.inherits_blocked_trap);
+  record.trap.seems_blocked = unblock_trap() || record.inherits_blocked_trap;
   int error = 0;
   if (!is_watching()) return give_back(record);
   if (!begin_thread(record, slots, error)) return;
-  pthread_setspecific(end_key, &record);
+  if (has_end_key) pthread_setspecific(end_key, &record);
   wake_control();
 }
 
@@ -58,10 +62,12 @@ bool watch_main_thread(std::uint32_t wanted_slots, int& error) {
   slots = wanted_slots;
   ThreadRecord* const record = take_record();
   if (record == nullptr || !begin_thread(*record, slots, error)) return false;
-  if (pthread_key_create(&end_key, [](void* /*record*/) { end_thread(); }) != 0) return true;
-  pthread_setspecific(end_key, record);
+  has_end_key = pthread_key_create(&end_key, [](void* /*record*/) { end_thread(); }) == 0;
+  if (has_end_key) pthread_setspecific(end_key, record);
   return true;
 }
+
+void watch_new_threads(std::uint32_t wanted_slots) { slots = wanted_slots; }
 
 }  // namespace deadheat::watch
 
@@ -76,7 +82,6 @@ DEADHEAT_REPLACE(int, pthread_create, pthread_t* thread, const pthread_attr_t* a
   record->begin = function;
   const int result = original(thread, attributes, begin_posix, record);
   if (result != 0) give_back(*record);
-  tick_clock();
   return result;
 }
 
@@ -88,6 +93,5 @@ DEADHEAT_REPLACE(int, thrd_create, thrd_t* thread, thrd_start_t function, void* 
   record->begin_c11 = function;
   const int result = original(thread, begin_c11, record);
   if (result != thrd_success) give_back(*record);
-  tick_clock();
   return result;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch/agent/threads.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 
@@ -8,13 +9,42 @@
 
 namespace deadheat::watch {
 
-constinit thread_local ThreadRecord* current __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit std::atomic<ThreadRecord*> thread_places[kThreadPlaces] = {};
 constinit ThreadCounts thread_counts = {};
 
 namespace {
 
 constinit ThreadRecord records[kMostThreads] = {};
 constinit std::atomic<std::uint32_t> used_records{0};  // all taken ones are before it
+constinit SpinLock places_lock;                        // with signals blocked
+
+// With the lock held. False if there is no place for it.
+bool enter_place_locked(ThreadRecord& record, std::uint64_t pointer) {
+  record.pointer.store(pointer, std::memory_order_relaxed);
+  std::uint32_t place = thread_place(pointer);
+  std::atomic<ThreadRecord*>* free = nullptr;
+  for (std::uint32_t probes = 0; probes < kMostProbes; ++probes, place = (place + 1) % kThreadPlaces) {
+    ThreadRecord* const other = thread_places[place].load(std::memory_order_relaxed);
+    if (other == &record) return true;  // its place from an earlier life
+    const bool is_left = other == nullptr || other->pointer.load(std::memory_order_relaxed) == 0;
+    // The stack of a thread that ended is the next one's.
+    if (!is_left && other->pointer.load(std::memory_order_relaxed) == pointer) {
+      other->pointer.store(0, std::memory_order_relaxed);
+      if (free == nullptr) free = &thread_places[place];
+    }
+    if (is_left && free == nullptr) free = &thread_places[place];
+    if (other == nullptr) break;
+  }
+  if (free == nullptr) return false;
+  free->store(&record, std::memory_order_relaxed);
+  return true;
+}
+
+// Who has no place is still found by its number.
+void enter_place(ThreadRecord& record, std::uint64_t pointer) {
+  const SpinHolder hold(places_lock);
+  static_cast<void>(enter_place_locked(record, pointer));
+}
 
 void find_main_stack(ThreadRecord& record) {
   struct Search {
@@ -70,6 +100,7 @@ ThreadRecord* take_record() {
     std::uint32_t used = used_records.load(std::memory_order_relaxed);
     while (used <= at && !used_records.compare_exchange_weak(used, at + 1, std::memory_order_relaxed)) {
     }
+    record.trap = {};
     return &record;
   }
   thread_counts.uncovered.fetch_add(1, std::memory_order_relaxed);
@@ -78,15 +109,15 @@ ThreadRecord* take_record() {
 
 void give_back(ThreadRecord& record) { record.is_taken.store(false, std::memory_order_release); }  // take_record()
 
-bool begin_thread(ThreadRecord& record, std::uint32_t slots, int& error) {
-  record.system_number = static_cast<std::uint32_t>(raw_call(SYS_gettid));
-  find_stack(record);
-  const SignalsBlocked blocked;
+namespace {
+
+// Of the thread of that number. False if there is not one; then the record is free again.
+bool open_events(ThreadRecord& record, std::uint32_t slots, int& error) {
   bool has_one = false;
   {
     const SpinHolder hold(record.lock);
     for (std::uint32_t slot = 0; slot < kMostSlots; ++slot) {
-      record.events[slot] = slot < slots ? open_breakpoint() : -1;
+      record.events[slot] = slot < slots ? open_breakpoint(record.system_number) : -1;
       if (record.events[slot] >= 0) {
         has_one = true;
       } else if (slot < slots) {
@@ -103,16 +134,26 @@ bool begin_thread(ThreadRecord& record, std::uint32_t slots, int& error) {
   }
   thread_counts.live.fetch_add(1, std::memory_order_relaxed);
   thread_counts.begun.fetch_add(1, std::memory_order_relaxed);
-  current = &record;
+  return true;
+}
+
+}  // namespace
+
+bool begin_thread(ThreadRecord& record, std::uint32_t slots, int& error) {
+  record.system_number = static_cast<std::uint32_t>(raw_call(SYS_gettid));
+  find_stack(record);
+  const SignalsBlocked blocked;
+  if (!open_events(record, slots, error)) return false;
+  enter_place(record, thread_pointer());
   return true;
 }
 
 void end_thread() {
-  ThreadRecord* const self = current;
+  ThreadRecord* const self = current_thread();
   if (self == nullptr) return;
   tick_clock();
   const SignalsBlocked blocked;
-  current = nullptr;
+  self->pointer.store(0, std::memory_order_relaxed);
   close_events(*self);
   thread_counts.live.fetch_sub(1, std::memory_order_relaxed);
   give_back(*self);
@@ -148,10 +189,117 @@ void close_all_events() {
 }
 
 void forget_threads() {
-  current = nullptr;
+  places_lock.reset();
   for (std::uint32_t at = 0; at < used_records.load(std::memory_order_relaxed); ++at) {
     records[at].lock.reset();
     close_events(records[at]);
+    records[at].pointer.store(0, std::memory_order_relaxed);
+  }
+}
+
+ThreadRecord* find_by_number(std::uint32_t system_number) {
+  const std::uint32_t used = used_records.load(std::memory_order_relaxed);
+  for (std::uint32_t at = 0; at < used; ++at) {
+    if (records[at].is_live.load(std::memory_order_relaxed) && records[at].system_number == system_number) {
+      return &records[at];
+    }
+  }
+  return nullptr;
+}
+
+void adopt_pointer(ThreadRecord& record) {
+  // In the handler, which may have interrupted the holder of the lock.
+  if (!places_lock.try_lock()) return;
+  static_cast<void>(enter_place_locked(record, thread_pointer()));
+  places_lock.unlock();
+}
+
+bool adopt_thread(const AttachThread& thread, std::uint32_t slots, int& error) {
+  ThreadRecord* const record = take_record();
+  if (record == nullptr) return false;
+  record->system_number = thread.system_number;
+  record->stack_begin = thread.stack_begin;
+  record->stack_end = thread.stack_end;
+  record->trap = {thread.trap_is_blocked != 0, false};
+  if (!open_events(*record, slots, error)) return false;
+  if (thread.thread_pointer != 0) enter_place(*record, thread.thread_pointer);
+  return true;
+}
+
+namespace {
+
+struct DirectoryEntry {
+  std::uint64_t inode;
+  std::int64_t offset;
+  std::uint16_t length;
+  std::uint8_t type;
+  char name[1];
+};
+
+// Threads of this process, by their numbers. Returns how many it wrote.
+std::uint32_t list_threads(std::uint32_t* numbers, std::uint32_t limit) {
+  const long folder =
+      raw_call(SYS_openat, AT_FDCWD, as_argument("/proc/self/task"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return 0;
+  alignas(8) char buffer[4096];
+  std::uint32_t count = 0;
+  for (;;) {
+    const long got = raw_call(SYS_getdents64, folder, as_argument(buffer), sizeof buffer);
+    if (got <= 0) break;
+    for (long at = 0; at < got;) {
+      const auto& entry = *reinterpret_cast<const DirectoryEntry*>(buffer + at);
+      at += entry.length;
+      std::uint32_t number = 0;
+      for (const char* digit = entry.name; *digit >= '0' && *digit <= '9'; ++digit) {
+        number = number * 10 + static_cast<std::uint32_t>(*digit - '0');
+      }
+      if (number != 0 && count < limit) numbers[count++] = number;
+    }
+  }
+  raw_call(SYS_close, folder);
+  return count;
+}
+
+// By the agent's thread: those there are, and those there were the last time.
+struct ThreadNumbers {
+  std::uint32_t count = 0;
+  std::uint32_t all[2 * kMostThreads] = {};
+
+  [[nodiscard]] bool has(std::uint32_t number) const {
+    for (std::uint32_t at = 0; at < count; ++at) {
+      if (all[at] == number) return true;
+    }
+    return false;
+  }
+};
+constinit ThreadNumbers numbers_seen[2];
+constinit std::uint32_t latest_numbers = 0;
+
+}  // namespace
+
+void reconcile_threads(std::uint32_t slots, std::uint32_t own_number) {
+  const ThreadNumbers& before = numbers_seen[latest_numbers];
+  latest_numbers = 1 - latest_numbers;
+  ThreadNumbers& now = numbers_seen[latest_numbers];
+  now.count = list_threads(now.all, 2 * kMostThreads);
+  if (now.count == 0) return;
+  const std::uint32_t used = used_records.load(std::memory_order_relaxed);
+  for (std::uint32_t at = 0; at < used; ++at) {
+    ThreadRecord& record = records[at];
+    if (!record.is_live.load(std::memory_order_relaxed) || now.has(record.system_number)) continue;
+    record.pointer.store(0, std::memory_order_relaxed);
+    close_events(record);
+    thread_counts.live.fetch_sub(1, std::memory_order_relaxed);
+    give_back(record);
+  }
+  for (std::uint32_t at = 0; at < now.count; ++at) {
+    const std::uint32_t number = now.all[at];
+    // One that is new may be about to begin by itself.
+    if (number == own_number || !before.has(number) || find_by_number(number) != nullptr) continue;
+    AttachThread thread;
+    thread.system_number = number;
+    int error = 0;
+    static_cast<void>(adopt_thread(thread, slots, error));
   }
 }
 

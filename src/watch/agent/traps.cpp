@@ -42,11 +42,14 @@ bool is_in_agent(Address code) {
   return code >= reinterpret_cast<Address>(__ehdr_start) && code < reinterpret_cast<Address>(_end);
 }
 
-// nullptr if thread-local variables are another's.
+// nullptr in a thread without a record; the thread pointer may be another's.
 ThreadRecord* own_record() {
-  ThreadRecord* const self = current;
-  if (self == nullptr || self->system_number != static_cast<std::uint32_t>(raw_call(SYS_gettid))) return nullptr;
-  return self;
+  const auto number = static_cast<std::uint32_t>(raw_call(SYS_gettid));
+  ThreadRecord* const self = current_thread();
+  if (self != nullptr && self->system_number == number) return self;
+  ThreadRecord* const found = find_by_number(number);
+  if (found != nullptr && self == nullptr) adopt_pointer(*found);
+  return found;
 }
 
 class TimedHandler {

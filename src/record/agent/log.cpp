@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record/agent/log.h"
+
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+#include "record/agent/system.h"
+
+namespace deadheat::record {
+
+thread_local constinit LogRecord* next_record = nullptr;
+constinit bool is_on = false;
+constinit LogClock log_clock = LogClock::kNanoseconds;
+
+namespace {
+
+constinit char directory_path[3072] = {};
+constinit AgentState* state = nullptr;
+constinit std::uint64_t limit = 0;
+constinit std::uint64_t process = 0;
+
+// Of the calling thread. Two windows onto a file take turns. A piece is written to the log
+// when its window is needed again: a record that a handler interrupted has the time of a whole
+// piece to be finished.
+struct OwnLog {
+  char* windows = nullptr;  // two, each as large as a piece
+  std::uint32_t thread = 0;
+  std::uint32_t piece = 0;  // that is being filled
+  bool has_ended = false;
+};
+thread_local constinit OwnLog own __attribute__((tls_model("initial-exec")));
+
+std::size_t copy_text(char* to, std::size_t capacity, const char* from) {
+  std::size_t size = 0;
+  for (; from[size] != 0 && size + 1 < capacity; ++size) to[size] = from[size];
+  to[size] = 0;
+  return size;
+}
+
+// DIR/NAME, or DIR/log.N.
+struct Path {
+  char text[3200];
+};
+void make_path(Path& path, const char* name, const std::uint32_t* number) {
+  std::size_t size = copy_text(path.text, sizeof path.text - 32, directory_path);
+  path.text[size++] = '/';
+  size += copy_text(path.text + size, 16, name);
+  if (number == nullptr) return;
+  char digits[12];
+  int count = 0;
+  std::uint32_t rest = *number;
+  do {
+    digits[count++] = static_cast<char>('0' + rest % 10);
+    rest /= 10;
+  } while (rest != 0);
+  while (count > 0) path.text[size++] = digits[--count];
+  path.text[size] = 0;
+}
+
+// Nobody's log is complete from now on.
+void stop_logging(LogStop why) {
+  const std::uint64_t now = time_before();
+  std::uint64_t nobody = 0;
+  if (__atomic_compare_exchange_n(&state->stopped_at, &nobody, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    __atomic_store_n(&state->stop, why, __ATOMIC_RELAXED);
+  }
+  __atomic_store_n(&is_on, false, __ATOMIC_RELAXED);
+  next_record = nullptr;
+  own.has_ended = true;
+}
+
+long open_own(const char* name, int flags) {
+  Path path;
+  make_path(path, name, &own.thread);
+  return raw_call(SYS_openat, AT_FDCWD, as_argument(path.text), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags,
+                  S_IRUSR | S_IWUSR);
+}
+
+char* window_of(std::uint32_t piece) { return own.windows + (piece % 2) * kLogPiece; }
+
+bool has_room_for(std::uint64_t end) {
+  rlimit most{};
+  raw_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, as_argument(&most));
+  if (most.rlim_cur != RLIM_INFINITY && end > most.rlim_cur) return false;  // would be SIGXFSZ
+  return true;
+}
+
+// By write(), which fails where a mapping of a full disk would be SIGBUS.
+bool write_piece(std::uint32_t piece) {
+  const std::uint64_t begin = std::uint64_t{piece} * kLogPiece;
+  if (!has_room_for(begin + kLogPiece)) return false;
+  const long file = open_own("log.", 0);
+  if (is_error(file)) return false;
+  std::size_t done = 0;
+  while (done < kLogPiece) {
+    const long size = raw_call(SYS_pwrite64, file, as_argument(window_of(piece) + done),
+                               static_cast<long>(kLogPiece - done), static_cast<long>(begin + done));
+    if (size == -EINTR) continue;
+    if (is_error(size) || size == 0) break;
+    done += static_cast<std::size_t>(size);
+  }
+  raw_call(SYS_close, file);
+  return done == kLogPiece;
+}
+
+// The first record of a piece says which it is.
+bool begin_piece(std::uint32_t piece) {
+  if (__atomic_add_fetch(&state->bytes, kLogPiece, __ATOMIC_RELAXED) > limit) {
+    stop_logging(LogStop::kLimit);
+    return false;
+  }
+  if (piece >= 2 && !write_piece(piece - 2)) {
+    stop_logging(LogStop::kDisk);
+    return false;
+  }
+  char* const window = window_of(piece);
+  void* to = window;
+  std::size_t count = kLogPiece / 8;
+  if (piece >= 2) __asm__ volatile("rep stosq" : "+D"(to), "+c"(count) : "a"(0L) : "memory");
+  own.piece = piece;
+  auto* const first = reinterpret_cast<LogRecord*>(window);
+  first->object = piece;
+  first->where = log_where(LogKind::kPiece, 0, 0);
+  next_record = first + 1;
+  return true;
+}
+
+// At addresses that are multiples of a piece's size.
+bool map_windows() {
+  constexpr long kReserved = 3 * kLogPiece;
+  const long begin = raw_call(SYS_mmap, 0, kReserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (is_error(begin)) {
+    stop_logging(LogStop::kAddressSpace);
+    return false;
+  }
+  const long aligned = (begin + static_cast<long>(kLogPiece) - 1) & -static_cast<long>(kLogPiece);
+  // Not needed: below and above the windows.
+  if (aligned > begin) raw_call(SYS_munmap, begin, aligned - begin);
+  const long end = aligned + 2 * static_cast<long>(kLogPiece);
+  if (begin + kReserved > end) raw_call(SYS_munmap, end, begin + kReserved - end);
+  const long file = has_room_for(2 * kLogPiece) ? open_own("tail.", O_TRUNC) : -1;
+  // The disk must promise the room before it is mapped.
+  const bool is_ready =
+      !is_error(file) && !is_error(raw_call(SYS_fallocate, file, 0, 0, 2 * kLogPiece)) &&
+      !is_error(raw_call(SYS_mmap, aligned, 2 * kLogPiece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0));
+  if (!is_error(file)) raw_call(SYS_close, file);
+  if (!is_ready) {
+    raw_call(SYS_munmap, aligned, 2 * kLogPiece);
+    stop_logging(LogStop::kDisk);
+    return false;
+  }
+  own.windows = reinterpret_cast<char*>(aligned);
+  return true;
+}
+
+void log_own_stack() {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+  void* lowest = nullptr;
+  std::size_t size = 0;
+  if (pthread_attr_getstack(&attributes, &lowest, &size) == 0) {
+    log_before(LogKind::kStack, number_of(lowest), size, nullptr);
+  }
+  pthread_attr_destroy(&attributes);
+}
+
+}  // namespace
+
+SignalsBlocked::SignalsBlocked() {
+  const std::uint64_t all = ~std::uint64_t{0};
+  raw_call(SYS_rt_sigprocmask, SIG_BLOCK, as_argument(&all), as_argument(&before_), sizeof before_);
+}
+
+SignalsBlocked::~SignalsBlocked() {
+  raw_call(SYS_rt_sigprocmask, SIG_SETMASK, as_argument(&before_), 0, sizeof before_);
+}
+
+std::uint64_t read_time() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+const char* open_logs(const char* directory, LogClock clock, std::uint64_t limit_bytes) {
+  copy_text(directory_path, sizeof directory_path, directory);
+  log_clock = clock;
+  limit = limit_bytes;
+  Path path;
+  make_path(path, "agent", nullptr);
+  const long file = raw_call(SYS_openat, AT_FDCWD, as_argument(path.text), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+                             S_IRUSR | S_IWUSR);
+  if (is_error(file)) return "its directory cannot be written";
+  const bool has_room = !is_error(raw_call(SYS_fallocate, file, 0, 0, 4096));
+  const long memory = has_room ? raw_call(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : -1;
+  raw_call(SYS_close, file);
+  if (is_error(memory)) return "no room on its disk";
+  state = reinterpret_cast<AgentState*>(memory);
+  process = static_cast<std::uint64_t>(raw_call(SYS_getpid));
+  *state = AgentState{};
+  state->process = static_cast<std::uint32_t>(process);
+  state->clock = clock;
+  is_on = true;
+  return nullptr;
+}
+
+void finish_logs() {
+  if (state != nullptr && process == static_cast<std::uint64_t>(raw_call(SYS_getpid))) {
+    __atomic_store_n(&state->is_finished, 1U, __ATOMIC_RELAXED);
+  }
+}
+
+void forget_logs() {
+  is_on = false;
+  next_record = nullptr;
+  own.has_ended = true;
+  if (state != nullptr) raw_call(SYS_munmap, as_argument(state), 4096);
+  state = nullptr;
+  if (own.windows != nullptr) raw_call(SYS_munmap, as_argument(own.windows), 2 * kLogPiece);
+  own.windows = nullptr;
+}
+
+std::uint32_t next_thread() { return __atomic_fetch_add(&state->threads, 1U, __ATOMIC_RELAXED); }
+
+bool begin_log(std::uint32_t thread, Origin origin) {
+  if (!is_on || own.has_ended || thread >= kThreadLimit) return false;
+  {
+    const SignalsBlocked blocked;
+    own.thread = thread;
+    if (!map_windows() || !begin_piece(0)) return false;
+    auto* const header = reinterpret_cast<LogHeader*>(next_record);
+    next_record += sizeof(LogHeader) / sizeof(LogRecord);
+    LogHeader first;
+    first.thread = thread;
+    first.system_id = static_cast<std::uint32_t>(raw_call(SYS_gettid));
+    first.is_root = origin == Origin::kUnknown ? 1 : 0;
+    *header = first;
+  }
+  log_after(LogKind::kBegin, pthread_self(), 0, nullptr);
+  log_own_stack();
+  return true;
+}
+
+bool begin_unknown_thread() {
+  if (!is_on || own.has_ended || own.windows != nullptr) return false;
+  return begin_log(next_thread(), Origin::kUnknown);
+}
+
+void end_log() {
+  if (reinterpret_cast<std::uint64_t>(next_record) < kLowestRecord) return;
+  append(log_kind(EventKind::kThreadExit), 0, 0, 0, nullptr, time_before());
+  const SignalsBlocked blocked;
+  next_record = nullptr;
+  own.has_ended = true;
+  // The windows need not be kept, if what they show is in the log.
+  if ((own.piece == 0 || write_piece(own.piece - 1)) && write_piece(own.piece)) {
+    Path path;
+    make_path(path, "tail.", &own.thread);
+    raw_call(SYS_unlinkat, AT_FDCWD, as_argument(path.text), 0);
+  }
+  raw_call(SYS_munmap, as_argument(own.windows), 2 * kLogPiece);
+  own.windows = nullptr;
+}
+
+void turn_piece(LogRecord* record) {
+  const SignalsBlocked blocked;
+  const auto piece_of = [](const void* at) { return reinterpret_cast<std::uint64_t>(at) & ~(kLogPiece - 1); };
+  if (own.windows == nullptr || own.has_ended || piece_of(record) != piece_of(next_record)) return;
+  begin_piece(own.piece + 1);
+}
+
+}  // namespace deadheat::record

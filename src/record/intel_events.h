@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the backend `intel` asks of the processor: precise samples of loads and stores (PEBS), and its
+// trace of branches (PT), limited to the code of the program by address filters.
+//
+// Numbers of types and bits are the system's own, from /sys/bus/event_source/devices.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "record/perf_ring.h"
+
+namespace deadheat::record {
+
+// What is missing here, by name.
+[[nodiscard]] std::optional<std::string> missing_for_intel();
+
+// Retired loads and retired stores, with the registers right after the instruction. The first
+// period is random, so that threads which do the same are not sampled at the same places.
+[[nodiscard]] std::vector<perf_event_attr> memory_events(std::uint64_t period, std::uint64_t registers);
+
+// kIo: refused, or no memory for it.
+[[nodiscard]] Result<PerfRing> open_processor_trace(int processor, const std::string& program);
+
+}  // namespace deadheat::record

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sampler: registers of a running program, by the system's performance events.
+//
+//   clock  the software clock: every so many nanoseconds of processor time, the registers and a
+//          little of the stack. Works in every virtual machine; knows nothing of the path between.
+//   intel  every so many loads and stores, precisely (PEBS), and the path between by Intel PT.
+//
+// Events are opened for the caller itself and inherited by what it starts, from exec on; so the
+// sampler is opened first and the program started next.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "record/perf_ring.h"
+#include "trace/recording_file.h"
+
+namespace deadheat::record {
+
+enum class Backend : std::uint8_t { kClock, kIntel, kStep };
+
+struct SamplerRequest {
+  Backend backend = Backend::kClock;
+  std::uint64_t period = 1'000'000;  // nanoseconds, or memory instructions
+  std::uint32_t stack_bytes = 256;   // a multiple of 8
+  std::string program;               // whose code the processor's trace is limited to
+};
+
+struct SamplerCounts {
+  std::uint64_t samples = 0;
+  std::uint64_t lost = 0;        // the memory for them was full
+  std::uint64_t lost_trace = 0;  // bytes of trace were lost, so many times
+  std::uint64_t trace_bytes = 0;
+  std::uint64_t throttled = 0;  // the system found that there were too many
+};
+
+// Why a backend does not work here: what is missing, by name. Nothing: it works.
+[[nodiscard]] std::optional<std::string> missing_for(Backend backend);
+
+class Sampler {
+ public:
+  // kIo: refused by the system. kUnsupported: missing_for().
+  [[nodiscard]] static Result<std::unique_ptr<Sampler>> open(const SamplerRequest& request);
+
+  // To poll for input.
+  [[nodiscard]] std::vector<int> descriptors() const;
+  // What came since the last time: samples, mappings and names of the process and its threads.
+  void drain(std::uint32_t process, RecordingWriter& writer);
+
+  [[nodiscard]] const SamplerCounts& counts() const { return counts_; }
+  // The program became another by exec; it is not recorded since.
+  [[nodiscard]] bool was_replaced() const { return executions_ > 1; }
+
+ private:
+  explicit Sampler(const SamplerRequest& request) : request_(request) {}
+  void take(const perf_event_header& header, std::span<const std::byte> bytes, std::uint32_t process,
+            RecordingWriter& writer);
+  void take_sample(std::span<const std::byte> bytes, std::uint32_t process, RecordingWriter& writer);
+  void take_mapping(std::span<const std::byte> bytes, std::uint32_t process, RecordingWriter& writer);
+  void take_name(const perf_event_header& header, std::span<const std::byte> bytes, std::uint32_t process,
+                 RecordingWriter& writer);
+
+  SamplerRequest request_;
+  std::vector<PerfRing> rings_;
+  std::vector<PerfRing> traces_;
+  SamplerCounts counts_;
+  std::uint32_t executions_ = 0;
+};
+
+// The moment in both clocks, as close together as can be had.
+[[nodiscard]] ClockPair read_clocks();
+// Whether the processor's counter is what the system itself keeps time by.
+[[nodiscard]] bool has_steady_counter();
+
+}  // namespace deadheat::record

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/agent/attach.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <ctime>
+
+#include "watch/agent/code_ranges.h"
+#include "watch/agent/control.h"
+#include "watch/agent/settings.h"
+#include "watch/agent/signals.h"
+#include "watch/agent/sites.h"
+#include "watch/agent/start.h"
+#include "watch/agent/system.h"
+#include "watch/agent/tell.h"
+#include "watch/agent/thread_calls.h"
+#include "watch/agent/threads.h"
+#include "watch/agent/traps.h"
+#include "watch/agent/watches.h"
+
+namespace deadheat::watch {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+AttachCall* calls_of(const AttachBlock& block) { return reinterpret_cast<AttachCall*>(block.calls); }
+
+void protect(std::uint64_t word, int protection) {
+  raw_call(SYS_mprotect, static_cast<long>(word / kPage * kPage), kPage, protection);
+}
+
+// Calls exchange(word) while it can be written. Threads may be calling by it: the word changes at once.
+template <class Exchange>
+void change_word(const AttachCall& call, Exchange exchange) {
+  if (call.is_writable == 0) protect(call.word, PROT_READ | PROT_WRITE);
+  exchange(reinterpret_cast<std::uint64_t*>(call.word));
+  if (call.is_writable == 0) protect(call.word, PROT_READ);
+}
+
+void take_calls(AttachBlock& block) {
+  for (std::uint64_t at = 0; at < block.call_count; ++at) {
+    AttachCall& call = calls_of(block)[at];
+    change_word(call, [&](std::uint64_t* word) {
+      call.before = __atomic_exchange_n(word, call.replacement, __ATOMIC_RELAXED);
+    });
+  }
+}
+
+// Nullptr or what is wrong; nothing of the program is changed then.
+const char* take_threads(const AttachBlock& block, std::uint32_t slots) {
+  const auto* const threads = reinterpret_cast<const AttachThread*>(block.threads);
+  int error = 0;
+  std::uint32_t watched = 0;
+  for (std::uint64_t at = 0; at < block.thread_count; ++at) {
+    if (adopt_thread(threads[at], slots, error)) ++watched;
+  }
+  return watched == 0 ? describe_breakpoint_error(error) : nullptr;
+}
+
+const char* start_attached(AttachBlock& block, const Settings& settings) {
+  const std::uint64_t begin = read_clock(CLOCK_MONOTONIC);
+  const auto slots = static_cast<std::uint32_t>(settings.slots);
+  if (const char* const problem = take_threads(block, slots)) return problem;
+  if (!take_over_trap(on_trap)) return "SIGTRAP cannot be handled";
+  if (!trap_action_before(block.trap_action)) return "SIGTRAP cannot be handled";
+  if (const char* const problem = sites.load(reinterpret_cast<const void*>(block.table), block.table_size,
+                                             reinterpret_cast<SiteState*>(block.scratch), Sites::Writing::kDirect)) {
+    return problem;
+  }
+  code_ranges.refresh();
+  prepare_watches(settings);
+  watch_new_threads(slots);
+  take_calls(block);
+  tell_hello(read_clock(CLOCK_MONOTONIC) - begin, sites.module_count(), sites.sampleable());
+  tell_modules();
+  return nullptr;
+}
+
+void say_finished(AttachBlock& block) {
+  block.trap_action_is_lost = trap_action_before(block.trap_action) ? 0 : 1;
+  __atomic_store_n(&block.state, AttachState::kFinished, __ATOMIC_RELEASE);  // read by the command line
+}
+
+}  // namespace
+
+void restore_calls(AttachBlock& block) {
+  for (std::uint64_t at = 0; at < block.call_count; ++at) {
+    AttachCall& call = calls_of(block)[at];
+    // The loader may have written its own meanwhile.
+    change_word(call, [&](std::uint64_t* word) {
+      std::uint64_t seen = call.replacement;
+      __atomic_compare_exchange_n(word, &seen, call.before, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    });
+  }
+}
+
+}  // namespace deadheat::watch
+
+using namespace deadheat::watch;
+
+// The first function of the thread, with all signals blocked.
+extern "C" __attribute__((visibility("default"), noreturn)) void deadheat_watch_attach(AttachBlock* block) {
+  note_own_process();
+  const Settings settings = parse_settings(block->options);
+  if (!open_socket(block->socket)) raw_call(SYS_exit, 1);
+  if (const char* const problem = start_attached(*block, settings)) {
+    close_all_events();
+    sites.close();
+    tell_message("cannot watch: ", problem);
+    tell_bye();
+    close_socket();
+  } else {
+    block->state = AttachState::kWatching;
+    control_here(settings, *block);
+  }
+  say_finished(*block);
+  for (;;) raw_call(SYS_exit, 0);
+}

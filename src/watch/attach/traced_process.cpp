@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/attach/traced_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace deadheat::watch {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(2);
+constexpr int kStopEvent = 128;  // PTRACE_EVENT_STOP
+constexpr int kSystemCallStop = SIGTRAP | 0x80;
+
+Error process_ended(pid_t process) { return {ErrorCode::kIo, fmt::format("process {} has ended", process)}; }
+
+std::string status_line(const std::string& path, std::string_view name) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(name) || line.size() <= name.size() || line[name.size()] != ':') continue;
+    const std::size_t begin = line.find_first_not_of(" \t", name.size() + 1);
+    return begin == std::string::npos ? std::string() : line.substr(begin);
+  }
+  return {};
+}
+
+// By the clock, as a thread in an uninterruptible call would keep us for ever.
+bool wait_for_change(pid_t thread, int& status) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  for (int tries = 0;; ++tries) {
+    const pid_t seen = waitpid(thread, &status, __WALL | WNOHANG);
+    if (seen == thread) return true;
+    if (seen < 0 && errno != EINTR) return false;
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    if (tries > 20) std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+}
+
+bool is_event_stop(int status) { return WIFSTOPPED(status) && status >> 16 == kStopEvent; }
+
+void resume(pid_t thread, __ptrace_request how, int signal) {
+  ptrace(how, thread, nullptr, reinterpret_cast<void*>(static_cast<std::uintptr_t>(signal)));
+}
+
+int other_user_of(pid_t process) {
+  struct stat status = {};
+  if (stat(fmt::format("/proc/{}", process).c_str(), &status) != 0) return -1;
+  return geteuid() != 0 && status.st_uid != geteuid() ? static_cast<int>(status.st_uid) : -1;
+}
+
+}  // namespace
+
+std::string status_of(pid_t process, std::string_view name) {
+  return status_line(fmt::format("/proc/{}/status", process), name);
+}
+
+std::string status_of_thread(pid_t process, pid_t thread, std::string_view name) {
+  return status_line(fmt::format("/proc/{}/task/{}/status", process, thread), name);
+}
+
+std::vector<pid_t> threads_of(pid_t process) {
+  std::vector<pid_t> numbers;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), error)) {
+    numbers.push_back(static_cast<pid_t>(std::strtol(entry.path().filename().c_str(), nullptr, 10)));
+  }
+  return numbers;
+}
+
+std::string reason_against_tracing(pid_t process) {
+  const std::string tracer = status_of(process, "TracerPid");
+  if (tracer.empty()) return fmt::format("there is no process {}", process);
+  if (tracer != "0") {
+    return fmt::format("process {} is traced by process {} (a debugger, strace?): end that first", process, tracer);
+  }
+  if (process == getpid()) return "a process cannot watch itself";
+  const std::string state = status_of(process, "State");
+  if (state.starts_with('Z')) return fmt::format("process {} has ended", process);
+  if (state.starts_with('T'))
+    return fmt::format("process {} is stopped: continue it first (kill -CONT {})", process, process);
+  if (const int user = other_user_of(process); user >= 0) {
+    return fmt::format("process {} belongs to user {}: run deadheat as that user (sudo -u '#{}' ...) or as root",
+                       process, user, user);
+  }
+  return {};
+}
+
+namespace {
+
+Error not_permitted(pid_t process, int error) {
+  if (error == ESRCH) return process_ended(process);
+  std::string advice = "run deadheat as the user who started it, or as root; in a container it needs CAP_SYS_PTRACE";
+  std::ifstream file("/proc/sys/kernel/yama/ptrace_scope");
+  int scope = 0;
+  if (file >> scope && scope == 1 && geteuid() != 0) {
+    advice =
+        "the system lets processes be traced by their parents only (kernel.yama.ptrace_scope is 1): run deadheat as "
+        "root, start the program with 'deadheat watch PROGRAM', or allow it with 'sysctl kernel.yama.ptrace_scope=0'";
+  } else if (scope == 2 && geteuid() != 0) {
+    advice = "only root may trace (kernel.yama.ptrace_scope is 2): run deadheat as root";
+  } else if (scope >= 3) {
+    advice =
+        "nobody may trace until the system is restarted (kernel.yama.ptrace_scope is 3): start the program with "
+        "'deadheat watch PROGRAM'";
+  }
+  return {ErrorCode::kIo, fmt::format("process {} may not be traced: {}", process, advice)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TracedProcess>> TracedProcess::stop(pid_t process) {
+  if (std::string reason = reason_against_tracing(process); !reason.empty()) return Error{ErrorCode::kIo, reason};
+  std::unique_ptr<TracedProcess> traced(new TracedProcess(process));
+  if (const Status status = traced->seize_all(); !status.ok()) return status.error();
+  traced->memory_ = open(fmt::format("/proc/{}/mem", process).c_str(), O_RDWR | O_CLOEXEC);
+  if (traced->memory_ < 0) return not_permitted(process, errno);
+  return traced;
+}
+
+TracedProcess::~TracedProcess() {
+  end_calls();
+  for (const StoppedThread& thread : threads_) resume(thread.number, PTRACE_DETACH, 0);
+  if (memory_ >= 0) close(memory_);
+}
+
+// Threads may be created while others are being stopped.
+Status TracedProcess::seize_all() {
+  for (bool has_new = true; has_new;) {
+    has_new = false;
+    for (const pid_t number : threads_of(process_)) {
+      const bool is_known = std::any_of(threads_.begin(), threads_.end(),
+                                        [&](const StoppedThread& thread) { return thread.number == number; });
+      if (is_known) continue;
+      const std::size_t before = threads_.size();
+      if (const Status status = seize(number); !status.ok()) return status.error();
+      has_new = has_new || threads_.size() != before;
+    }
+  }
+  if (threads_.empty()) return process_ended(process_);
+  return {};
+}
+
+Status TracedProcess::seize(pid_t thread) {
+  if (ptrace(PTRACE_SEIZE, thread, nullptr, reinterpret_cast<void*>(PTRACE_O_TRACESYSGOOD)) != 0) {
+    const bool has_ended = errno == ESRCH || status_of_thread(process_, thread, "State").starts_with('Z');
+    if (has_ended) return {};
+    return not_permitted(process_, errno);
+  }
+  ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
+  StoppedThread stopped;
+  stopped.number = thread;
+  if (const Status status = wait_for_stop(thread); !status.ok()) return status.error();
+  if (ptrace(PTRACE_GETREGS, thread, nullptr, &stopped.registers) != 0) return {};  // it has ended
+  ptrace(PTRACE_GETSIGMASK, thread, reinterpret_cast<void*>(sizeof stopped.blocked_signals), &stopped.blocked_signals);
+  threads_.push_back(stopped);
+  return {};
+}
+
+Status TracedProcess::wait_for_stop(pid_t thread) {
+  for (;;) {
+    int status = 0;
+    if (!wait_for_change(thread, status)) {
+      return Error{ErrorCode::kIo,
+                   fmt::format("thread {} of process {} does not stop (it waits for a disk, or for a child "
+                               "that it started by vfork): try again later",
+                               thread, process_)};
+    }
+    if (!WIFSTOPPED(status) || is_event_stop(status)) return {};
+    // A signal was on its way: it is delivered, and the thread stops after that.
+    resume(thread, PTRACE_CONT, WSTOPSIG(status) == kSystemCallStop ? 0 : WSTOPSIG(status));
+  }
+}
+
+bool TracedProcess::read(std::uint64_t address, std::span<std::byte> to) const {
+  return pread(memory_, to.data(), to.size(), static_cast<off_t>(address)) == static_cast<ssize_t>(to.size());
+}
+
+bool TracedProcess::write(std::uint64_t address, std::span<const std::byte> from) const {
+  while (!from.empty()) {
+    const ssize_t written = pwrite(memory_, from.data(), from.size(), static_cast<off_t>(address));
+    if (written <= 0) return false;
+    address += static_cast<std::uint64_t>(written);
+    from = from.subspan(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+Status TracedProcess::begin_calls() {
+  if (is_calling_) return {};
+  // No signal of the program's is delivered in between.
+  std::uint64_t all = ~std::uint64_t{0};
+  if (ptrace(PTRACE_SETSIGMASK, threads_[0].number, reinterpret_cast<void*>(sizeof all), &all) != 0) {
+    return process_ended(process_);
+  }
+  is_calling_ = true;
+  return {};
+}
+
+Result<long> TracedProcess::call(std::uint64_t instruction, long number,
+                                 std::initializer_list<std::uint64_t> arguments) {
+  if (const Status status = begin_calls(); !status.ok()) return status.error();
+  const pid_t thread = threads_[0].number;
+  user_regs_struct registers = threads_[0].registers;
+  unsigned long long* const places[] = {&registers.rdi, &registers.rsi, &registers.rdx,
+                                        &registers.r10, &registers.r8,  &registers.r9};
+  std::size_t place = 0;
+  for (const std::uint64_t argument : arguments) *places[place++] = argument;
+  registers.rip = instruction;
+  registers.rax = static_cast<unsigned long long>(number);
+  registers.orig_rax = ~0ULL;  // nothing is to be restarted yet
+  if (ptrace(PTRACE_SETREGS, thread, nullptr, &registers) != 0) return process_ended(process_);
+  for (int stops = 0; stops < 2;) {
+    int status = 0;
+    resume(thread, PTRACE_SYSCALL, 0);
+    if (!wait_for_change(thread, status) || !WIFSTOPPED(status)) return process_ended(process_);
+    if (WSTOPSIG(status) == kSystemCallStop) ++stops;
+  }
+  if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0) return process_ended(process_);
+  return static_cast<long>(registers.rax);
+}
+
+// The kernel restarts an interrupted call only from the stop of a signal, so the thread goes into one.
+void TracedProcess::end_calls() {
+  if (!is_calling_) return;
+  is_calling_ = false;
+  StoppedThread& thread = threads_[0];
+  ptrace(PTRACE_INTERRUPT, thread.number, nullptr, nullptr);
+  resume(thread.number, PTRACE_CONT, 0);
+  static_cast<void>(wait_for_stop(thread.number));
+  ptrace(PTRACE_SETREGS, thread.number, nullptr, &thread.registers);
+  ptrace(PTRACE_SETSIGMASK, thread.number, reinterpret_cast<void*>(sizeof thread.blocked_signals),
+         &thread.blocked_signals);
+}
+
+void TracedProcess::set_blocked_signals(pid_t number, std::uint64_t mask) {
+  for (StoppedThread& thread : threads_) {
+    if (thread.number != number) continue;
+    thread.blocked_signals = mask;
+    if (is_calling_ && &thread == threads_.data()) return;  // end_calls() does
+    ptrace(PTRACE_SETSIGMASK, number, reinterpret_cast<void*>(sizeof mask), &mask);
+  }
+}
+
+}  // namespace deadheat::watch

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command line leaves in the memory of a running process beside the agent that it put
+// there (attach/inject.h), for the agent's first function and for its own return.
+//
+// One region of memory holds everything: the agent's code and data, this block, its lists, the table of
+// sites, the agent's working memory and its thread's stack. Giving that region back leaves nothing of it.
+#pragma once
+
+#include <cstdint>
+
+namespace deadheat::watch {
+
+inline constexpr std::uint32_t kAttachVersion = 1;
+inline constexpr char kAttachEntry[] = "deadheat_watch_attach";
+
+// A thread that runs already.
+struct AttachThread {
+  std::uint32_t system_number = 0;
+  std::uint32_t trap_is_blocked = 0;  // as the program believes; in the kernel it is not, any more
+  std::uint64_t thread_pointer = 0;   // the base of its fs
+  std::uint64_t stack_begin = 0;
+  std::uint64_t stack_end = 0;
+};
+
+// A word of a module's table of addresses by which it calls a function that the agent replaces.
+struct AttachCall {
+  std::uint64_t word = 0;
+  std::uint64_t replacement = 0;
+  std::uint64_t before = 0;       // by the agent
+  std::uint32_t is_writable = 0;  // as it is
+  std::uint32_t reserved = 0;
+};
+
+// As the kernel wants it of rt_sigaction.
+struct KernelAction {
+  std::uint64_t handler = 0;
+  std::uint64_t flags = 0;
+  std::uint64_t restorer = 0;
+  std::uint64_t mask = 0;
+};
+
+enum class AttachState : std::uint32_t { kStarting, kWatching, kFinished };
+
+struct AttachBlock {
+  std::uint32_t version = kAttachVersion;
+  std::int32_t socket = -1;
+  std::uint64_t table = 0;  // of site_table.h
+  std::uint64_t table_size = 0;
+  std::uint64_t scratch = 0;  // zeroed, for the agent
+  std::uint64_t scratch_size = 0;
+  std::uint64_t threads = 0;
+  std::uint64_t thread_count = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t call_count = 0;
+  char options[256] = {};
+  // By the command line: the agent is to finish.
+  std::uint32_t is_over = 0;
+  // By the agent. When it has finished nothing of the program leads to it any more but the action for SIGTRAP,
+  // which is to become `trap_action` when no trap can be on its way.
+  AttachState state = AttachState::kStarting;
+  KernelAction trap_action;
+  std::uint32_t trap_action_is_lost = 0;  // the program has set another since: the agent must stay
+  std::uint32_t reserved = 0;
+};
+
+}  // namespace deadheat::watch
