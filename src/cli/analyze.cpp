@@ -12,6 +12,7 @@
 #include <string>
 
 #include "cli/analysis_run.h"
+#include "cli/analyze_recording.h"
 #include "cli/choice.h"
 #include "cli/commands.h"
 #include "cli/common_options.h"
@@ -22,6 +23,7 @@
 #include "report/describe.h"
 #include "report/finding_json.h"
 #include "report/finding_text.h"
+#include "trace/recording_file.h"
 
 namespace deadheat {
 
@@ -38,6 +40,7 @@ struct AnalyzeOptions {
   bool strict_atomics = false;
   bool no_check = false;
   bool stats = false;
+  RecordingChoices recording;
 };
 
 constexpr char kAnalyzeFooter[] = R"(Examples:
@@ -45,6 +48,8 @@ constexpr char kAnalyzeFooter[] = R"(Examples:
   deadheat analyze run.trace --format json --output races.json
   deadheat analyze run.trace --detector reference --stats
   deadheat analyze run.trace --detector pacer --rate 3% --seed 7
+  deadheat analyze run1                           a recording, by 'deadheat record'
+  deadheat analyze run1 --stats --suspects
   deadheat analyze run.trace || [ $? -eq 66 ]     fail on errors, not on races
 
 Detectors: fasttrack is exact and fast; slimstate is fasttrack with few cells and few
@@ -57,6 +62,11 @@ periods, --rate of all, and finds each race whose first access it recorded, so e
 with a probability equal to the rate; without --rate it samples in the periods that
 the trace has (sampling_begin, sampling_end). literace records code that rarely
 runs, and promises nothing.
+
+Of a recording, accesses are rebuilt around its samples. A pair that nothing orders is a race, if
+the log has all that orders the program's threads. A program with atomic operations, which no
+log shows, or without debug information, which would tell, has suspects instead: --suspects
+shows them, 'deadheat watch' can confirm them.
 
 A trace that stops early or is damaged: the races before that point are shown.
 
@@ -118,7 +128,21 @@ void note_missing_periods(const AnalyzeOptions& options, const Analysis& analysi
   print_note("nothing was sampled: no sampling period of the trace has an access; --rate makes its own periods");
 }
 
+// Errors: kUnsupported, bad usage.
+Status check_recording_options(const AnalyzeOptions& options) {
+  const char* const stray = options.recording.is_single_block  ? "--racez"
+                            : options.recording.is_raw         ? "--raw"
+                            : options.recording.shows_suspects ? "--suspects"
+                                                               : nullptr;
+  if (stray == nullptr || is_recording(options.request.path)) return {};
+  return Error{ErrorCode::kUnsupported, fmt::format("{} is for recordings, which are directories", stray)};
+}
+
 ExitCode analyze(AnalyzeOptions& options) {
+  if (const Status status = check_recording_options(options); !status.ok()) {
+    print_error(fmt::format("{}; see 'deadheat analyze --help'", status.error().message));
+    return ExitCode::kUsage;
+  }
   if (const Status status = settle_sampling(options); !status.ok()) {
     print_error(fmt::format("{}; see 'deadheat analyze --help'", status.error().message));
     return ExitCode::kUsage;
@@ -134,6 +158,13 @@ ExitCode analyze(AnalyzeOptions& options) {
   if (output.value().is_same_file(options.request.path)) {
     print_error(fmt::format("'{}' is the trace itself; choose another --output", *options.output));
     return ExitCode::kFailure;
+  }
+  if (is_recording(options.request.path)) {
+    options.recording.detector = options.request.detector;
+    options.recording.format = options.format;
+    options.recording.colour = options.colour;
+    options.recording.has_stats = options.stats;
+    return analyze_recording(options.request.path, options.recording, std::move(output).value());
   }
   const auto run = run_analysis(options.request);
   if (!run.ok()) {
@@ -161,7 +192,9 @@ void add_analyze_command(CLI::App& app, ExitCode& result) {
   auto options = std::make_shared<AnalyzeOptions>();
   CLI::App* command = app.add_subcommand("analyze", "Find the data races of a recorded trace");
   command->footer(kAnalyzeFooter);
-  command->add_option("FILE", options->request.path, "The trace, in any format we read")->required()->option_text(" ");
+  command->add_option("FILE", options->request.path, "The trace, in any format we read, or a recording (a directory)")
+      ->required()
+      ->option_text(" ");
   add_choice<DetectorKind>(*command, "--detector", options->request.detector,
                            {{"fasttrack", DetectorKind::kFastTrack},
                             {"slimstate", DetectorKind::kSlimState},
@@ -187,6 +220,12 @@ void add_analyze_command(CLI::App& app, ExitCode& result) {
                     "C++20: a relaxed store of the releasing thread ends its release sequence");
   command->add_flag("--no-check", options->no_check, "Trust the trace: do not check that it is well formed");
   command->add_flag("--stats", options->stats, "Show how often each rule of the detector was applied");
+  CLI::Option* const racez = command->add_flag("--racez", options->recording.is_single_block,
+                                               "Recordings: rebuild within one basic block only, as RaceZ does");
+  command->add_flag("--raw", options->recording.is_raw, "Recordings: the sampled instructions, nothing rebuilt")
+      ->excludes(racez);
+  command->add_flag("--suspects", options->recording.shows_suspects,
+                    "Recordings: also pairs that an atomic operation may order");
   add_colour_option(*command, options->colour);
   command->callback([options, &result] { result = analyze(*options); });
 }

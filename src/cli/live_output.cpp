@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/html_output.h"
 #include "cli/messages.h"
 #include "report/describe.h"
 #include "report/finding_json.h"
@@ -75,7 +76,13 @@ Result<LiveOutput> LiveOutput::open(const LiveOutputOptions& options, int descri
     descriptor = open_log(*text_path);
     if (descriptor < 0) return cannot_write(*text_path);
   }
-  return LiveOutput(options, descriptor, std::move(document));
+  std::optional<Output> page;
+  if (options.html) {
+    auto opened = Output::open(options.html);
+    if (!opened.ok()) return opened.error();
+    page.emplace(std::move(opened).value());
+  }
+  return LiveOutput(options, descriptor, std::move(document), std::move(page));
 }
 
 LiveOutput::~LiveOutput() {
@@ -139,13 +146,18 @@ Status LiveOutput::finish(LiveReport& report, const LiveEnding& ending) {
     for (const std::string& line : sampling_lines(report, ending)) text += fmt::format("deadheat: {}\n", line);
   }
   if (options_.stats) text += format_live_stats(report);
+  std::string json;
+  if (options_.format == ReportFormat::kJson || page_) {
+    json = format_live_json_report(report, {DEADHEAT_VERSION, ending.program, ending.exit_status, ending.signal,
+                                            ending.problem, ending.sampling_requested, ending.cold_sampling_requested});
+  }
+  if (page_) {
+    if (Status status = write_page(*page_, json); !status.ok()) return status;
+  }
   if (options_.format == ReportFormat::kText) {
     write(0, text);
     return {};
   }
-  const std::string json =
-      format_live_json_report(report, {DEADHEAT_VERSION, ending.program, ending.exit_status, ending.signal,
-                                       ending.problem, ending.sampling_requested, ending.cold_sampling_requested});
   if (!document_) {
     write(0, json);
     return {};
@@ -159,6 +171,7 @@ Status LiveOutput::finish(LiveReport& report, const LiveEnding& ending) {
 void add_live_options(CLI::App& command, LiveOutputOptions& options, std::vector<std::string>& suppressions) {
   add_format_option(command, options.format);
   command.add_option("-o,--output", options.output, "Write the report to this file")->option_text("FILE");
+  add_html_option(command, options.html);
   command
       .add_option("--suppressions", suppressions, "Races not to report, in TSan's syntax; may be given several times")
       ->allow_extra_args(false)

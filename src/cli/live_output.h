@@ -25,6 +25,7 @@ namespace deadheat {
 struct LiveOutputOptions {
   ReportFormat format = ReportFormat::kText;
   std::optional<std::string> output;
+  std::optional<std::string> html;
   // Text for people goes there instead of to standard error; "%p" becomes the
   // number of the process that a race was found in.
   std::optional<std::string> log_path;
@@ -63,14 +64,15 @@ class LiveOutput {
   Status finish(LiveReport& report, const LiveEnding& ending);
 
  private:
-  LiveOutput(LiveOutputOptions options, int descriptor, std::optional<Output> document)
-      : options_(std::move(options)), descriptor_(descriptor), document_(std::move(document)) {}
+  LiveOutput(LiveOutputOptions options, int descriptor, std::optional<Output> document, std::optional<Output> page)
+      : options_(std::move(options)), descriptor_(descriptor), document_(std::move(document)), page_(std::move(page)) {}
   void write(std::uint32_t process, std::string_view text);
   int descriptor_for(std::uint32_t process);
 
   LiveOutputOptions options_;
   int descriptor_;
   std::optional<Output> document_;  // of JSON
+  std::optional<Output> page_;      // of --html
   std::map<std::uint32_t, int> logs_;
   std::uint64_t shown_ = 0;
   bool has_complained_ = false;

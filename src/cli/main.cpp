@@ -34,6 +34,7 @@ constexpr char kMainFooter[] = R"(Examples:
   deadheat hunt --runs 50 ./program               run it in other orders of its locks
   deadheat watch ./server                         watch a program as it is
   deadheat record -o DIR ./server                 record it, to be analysed later
+  deadheat serve                                  all races so far, in a browser
   deadheat doctor                                 what works on this machine?
   deadheat analyze run.trace                      show the races of a trace
   deadheat analyze run.trace --format json        the same for machines
@@ -103,6 +104,7 @@ ExitCode run_command(int argument_count, char** arguments) {
   add_watch_command(app, result);
   add_record_command(app, result);
   add_report_command(app, result);
+  add_serve_command(app, result);
   add_tune_command(app, result);
   add_analyze_command(app, result);
   add_doctor_command(app, result);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/html_output.h"
 #include "cli/live_output.h"
 #include "cli/messages.h"
 #include "report/live_report.h"
@@ -41,6 +42,8 @@ there, for its symbols. Give the files of all processes of one run together.
 Examples:
   deadheat report deadheat.4711
   deadheat report --format json -o races.json deadheat.*
+  deadheat report --html races.html deadheat.*   as a page for a browser
+  deadheat report --html races.html races.json   the same from a JSON report
 
 Exit codes: 0 no race; 66 races found; 1 bad file or failure; 2 bad usage.)";
 
@@ -81,6 +84,7 @@ ExitCode report(const ReportOptions& options) {
     print_error(error.message);
     return code;
   };
+  if (const auto done = report_document(options.files, options.output.html)) return *done;
   auto suppressions = read_suppressions(options.suppressions);
   if (!suppressions.ok()) return failed(suppressions.error(), ExitCode::kUsage);
   auto output = LiveOutput::open(options.output, STDOUT_FILENO);

@@ -49,6 +49,7 @@ Examples:
   deadheat c++ -g -O1 bank.cpp -o bank && deadheat run ./bank
   deadheat run --suppressions known.supp -- ./bank --accounts 100
   deadheat run --format json -o races.json ./bank
+  deadheat run --html races.html ./bank          a page for a browser
   deadheat run --record bank.dht ./bank && deadheat analyze bank.dht
   deadheat run --rate 3% ./bank                  sample: much cheaper, finds some
   deadheat run --budget 5% ./bank                the same, the rate follows from the cost

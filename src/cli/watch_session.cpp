@@ -7,10 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <utility>
@@ -20,6 +23,7 @@
 #include "cli/launch.h"
 #include "cli/messages.h"
 #include "cli/terminal.h"
+#include "image/atomic_data.h"
 #include "image/elf_image.h"
 #include "report/describe.h"
 
@@ -35,6 +39,32 @@ double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanosecon
 std::uint64_t load_bias_of(const RawModule& module) {
   const auto image = ElfImage::open(module.path);
   return image.ok() ? module.begin - image.value().lowest_address() : module.begin;
+}
+
+// The agent's own, by frame pointers, can be longer where there are no tables.
+void use_longer_stack(watch::WatchedAccess& access, const std::vector<std::uint64_t>& returns) {
+  if (returns.size() < access.frame_count) return;
+  std::copy(returns.begin(), returns.end(), access.frames);
+  access.frame_count = static_cast<std::uint32_t>(returns.size());
+}
+
+std::string describe_values(const watch::Collision& collision) {
+  const auto since_epoch = std::chrono::nanoseconds(collision.time_ns);
+  const std::time_t seconds_of_day = std::chrono::duration_cast<std::chrono::seconds>(since_epoch).count();
+  std::tm time = {};
+  localtime_r(&seconds_of_day, &time);
+  const bool is_changed = collision.value_before != collision.value_after;
+  return fmt::format("at {:02}:{:02}:{:02}.{:03} the value {} {:#x}{}", time.tm_hour, time.tm_min, time.tm_sec,
+                     collision.time_ns / 1'000'000 % 1000, is_changed ? "went from" : "stayed", collision.value_before,
+                     is_changed ? fmt::format(" to {:#x}", collision.value_after) : "");
+}
+
+// Where we see the files of the process; empty if that is where it sees them.
+std::string root_of(pid_t process) {
+  std::error_code error;
+  const auto theirs = std::filesystem::read_symlink(fmt::format("/proc/{}/ns/mnt", process), error);
+  const auto ours = std::filesystem::read_symlink("/proc/self/ns/mnt", error);
+  return error || theirs == ours ? std::string() : fmt::format("/proc/{}/root", process);
 }
 
 }  // namespace
@@ -89,6 +119,7 @@ void WatchSession::listen(watch::InjectedAgent& agent, const WatchedSignals& sig
 
 ExitCode WatchSession::watch(watch::InjectedAgent& agent, const WatchedSignals& signals, pid_t process,
                              const std::string& program, int race_exit_code) {
+  root_ = root_of(process);
   listen(agent, signals);
   erase_live_line();
   if (const Status status = agent.withdraw(); !status.ok()) print_warning(status.error().message);
@@ -125,7 +156,7 @@ void WatchSession::take(std::span<const std::byte> bytes) {
     static_cast<void>(suspects_.add(hello));
   } else if (auto* const loaded = std::get_if<LoadedModules>(&body)) {
     take_modules(process, std::move(*loaded));
-  } else if (const auto* const collision = std::get_if<watch::Collision>(&body)) {
+  } else if (auto* const collision = std::get_if<watch::Collision>(&body)) {
     take_collision(*collision);
   } else if (const auto* const progress = std::get_if<watch::Progress>(&body)) {
     latest_ = *progress;
@@ -139,13 +170,31 @@ void WatchSession::take(std::span<const std::byte> bytes) {
 }
 
 void WatchSession::take_modules(std::uint32_t process, LoadedModules loaded) {
-  for (RawModule& module : loaded.modules) module.load_bias = load_bias_of(module);
+  for (RawModule& module : loaded.modules) {
+    if (!root_.empty()) module.path = root_ + module.path;
+    module.load_bias = load_bias_of(module);
+    unwinder_.add_module(module.path, module.load_bias);
+    auto data = atomic_data_by_debug_information(module.path);
+    if (!data.empty()) atomic_modules_.push_back({module.begin, module.end, module.load_bias, std::move(data)});
+  }
   const RawPacket packet{process, ModulesPacket{std::move(loaded.modules)}};
   static_cast<void>(report_.add(packet));
   static_cast<void>(suspects_.add(packet));
 }
 
-void WatchSession::take_collision(const watch::Collision& collision) {
+bool WatchSession::is_atomic_variable(std::uint64_t address) const {
+  return std::any_of(atomic_modules_.begin(), atomic_modules_.end(), [&](const AtomicModule& module) {
+    return address >= module.begin && address < module.end && is_in_ranges(module.data, address - module.bias);
+  });
+}
+
+void WatchSession::take_collision(watch::Collision& collision) {
+  if (is_atomic_variable(collision.sampled.address)) {
+    ++atomic_collisions_;
+    return;
+  }
+  use_longer_stack(collision.sampled, unwinder_.unwind(collision.sampled_stack));
+  use_longer_stack(collision.tripped, unwinder_.unwind(collision.tripped_stack));
   const RawPacket packet = translator_.translate(collision, ++findings_);
   if (collision.is_confirmed == 0) {
     static_cast<void>(suspects_.add(packet));
@@ -154,6 +203,7 @@ void WatchSession::take_collision(const watch::Collision& collision) {
   const LiveReport::News news = report_.add(packet);
   erase_live_line();
   output_.show(news, packet.process);
+  if (news.race != nullptr && !limits_.is_quiet) print_note(describe_values(collision));
 }
 
 void WatchSession::show_live_line() {

@@ -9,13 +9,16 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cli/exit_codes.h"
 #include "cli/live_output.h"
 #include "cli/run_child.h"
+#include "image/elf_image.h"
 #include "report/live_report.h"
 #include "report/watch_packets.h"
 #include "watch/attach/inject.h"
+#include "watch/unwind_stack.h"
 
 namespace deadheat {
 
@@ -42,7 +45,8 @@ class WatchSession {
   void take(std::span<const std::byte> bytes);
   void listen(watch::InjectedAgent& agent, const WatchedSignals& signals);
   void take_modules(std::uint32_t process, LoadedModules loaded);
-  void take_collision(const watch::Collision& collision);
+  [[nodiscard]] bool is_atomic_variable(std::uint64_t address) const;
+  void take_collision(watch::Collision& collision);
   void show_live_line();
   void erase_live_line();
   [[nodiscard]] bool is_enough() const;
@@ -55,6 +59,16 @@ class WatchSession {
   LiveReport suspects_;  // the rest
   LiveOutput output_;
   CollisionTranslator translator_;
+  watch::StackUnwinder unwinder_;
+  struct AtomicModule {
+    std::uint64_t begin;
+    std::uint64_t end;
+    std::uint64_t bias;
+    std::vector<AddressRange> data;  // addresses of the file
+  };
+  std::vector<AtomicModule> atomic_modules_;
+  std::uint64_t atomic_collisions_ = 0;
+  std::string root_;  // of the files of a process in a container; empty for ours
   std::uint64_t findings_ = 0;
   std::uint64_t damaged_ = 0;
   bool has_begun_ = false;

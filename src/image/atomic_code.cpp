@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "image/atomic_code.h"
 
-#include <dwarf.h>
-#include <elfutils/libdw.h>
-#include <elfutils/libdwfl.h>
-
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <unordered_map>
+#include <utility>
+
+#include "image/atomic_data.h"
+#include "image/debug_units.h"
 
 namespace deadheat {
 namespace {
-
-// Deeper nesting than any compiler's is damage.
-constexpr int kDeepestNesting = 200;
 
 bool skip(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
@@ -39,15 +35,11 @@ bool starts_with_any(std::string_view text, std::initializer_list<std::string_vi
                      [&](std::string_view prefix) { return text.starts_with(prefix); });
 }
 
-struct EndSession {
-  void operator()(Dwfl* session) const { dwfl_end(session); }
-};
-
 // One walk over all functions and what was inlined into them. Asking for the scopes of each
 // site instead would walk a unit per site.
 class AtomicWalk {
  public:
-  explicit AtomicWalk(Dwarf_Addr bias) : bias_(bias) {}
+  AtomicWalk(std::vector<AddressRange>& ranges, Dwarf_Addr bias) : ranges_(ranges), bias_(bias) {}
 
   void visit(Dwarf_Die& parent, int depth) {
     Dwarf_Die child;
@@ -55,20 +47,6 @@ class AtomicWalk {
     do {
       if (leads_to_code(child) && !add_if_atomic(child)) visit(child, depth + 1);
     } while (dwarf_siblingof(&child, &child) == 0);
-  }
-
-  std::vector<AddressRange> take() && {
-    std::sort(ranges_.begin(), ranges_.end(),
-              [](const AddressRange& one, const AddressRange& other) { return one.begin < other.begin; });
-    std::vector<AddressRange> apart;
-    for (const AddressRange& range : ranges_) {
-      if (!apart.empty() && range.begin <= apart.back().end) {
-        apart.back().end = std::max(apart.back().end, range.end);
-      } else {
-        apart.push_back(range);
-      }
-    }
-    return apart;
   }
 
  private:
@@ -89,7 +67,8 @@ class AtomicWalk {
 
   bool add_if_atomic(Dwarf_Die& die) {
     const int tag = dwarf_tag(&die);
-    if ((tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine) || !is_atomic(die)) return false;
+    const bool is_function = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+    if (is_function ? !is_atomic(die) : tag != DW_TAG_lexical_block || !is_expanded_macro(die)) return false;
     Dwarf_Addr base = 0;
     Dwarf_Addr begin = 0;
     Dwarf_Addr end = 0;
@@ -97,6 +76,19 @@ class AtomicWalk {
       if (begin < end) ranges_.push_back({begin + bias_, end + bias_});
     }
     return true;
+  }
+
+  // gcc's <stdatomic.h> expands atomic_load() and the like to a block with variables of such names.
+  static bool is_expanded_macro(Dwarf_Die& block) {
+    Dwarf_Die child;
+    if (dwarf_child(&block, &child) != 0) return false;
+    do {
+      if (dwarf_tag(&child) != DW_TAG_variable) continue;
+      Dwarf_Attribute value;
+      const char* const name = dwarf_formstring(dwarf_attr_integrate(&child, DW_AT_name, &value));
+      if (name != nullptr && std::string_view(name).starts_with("__atomic_")) return true;
+    } while (dwarf_siblingof(&child, &child) == 0);
+    return false;
   }
 
   // Few functions are inlined in very many places, so the verdict is remembered.
@@ -118,9 +110,9 @@ class AtomicWalk {
     return false;
   }
 
+  std::vector<AddressRange>& ranges_;
   Dwarf_Addr bias_;  // from the debug file's addresses to the file's
   std::unordered_map<void*, bool> verdicts_;
-  std::vector<AddressRange> ranges_;
 };
 
 }  // namespace
@@ -141,31 +133,9 @@ bool names_atomic_operation(std::string_view linkage_name) {
 }
 
 std::vector<AddressRange> atomic_code_by_debug_information(const std::string& path) {
-  static const Dwfl_Callbacks kCallbacks = {.find_elf = dwfl_build_id_find_elf,
-                                            .find_debuginfo = dwfl_standard_find_debuginfo,
-                                            .section_address = dwfl_offline_section_address,
-                                            .debuginfo_path = nullptr};
-  const std::unique_ptr<Dwfl, EndSession> session(dwfl_begin(&kCallbacks));
-  if (session == nullptr) return {};
-  dwfl_report_begin(session.get());
-  Dwfl_Module* module = dwfl_report_elf(session.get(), path.c_str(), path.c_str(), -1, 0, true);
-  dwfl_report_end(session.get(), nullptr, nullptr);
-  GElf_Addr elf_bias = 0;
-  Dwarf_Addr dwarf_bias = 0;
-  if (module == nullptr || dwfl_module_getelf(module, &elf_bias) == nullptr) return {};
-  Dwarf* dwarf = dwfl_module_getdwarf(module, &dwarf_bias);
-  if (dwarf == nullptr) return {};
-  AtomicWalk walk(dwarf_bias - elf_bias);
-  Dwarf_CU* unit = nullptr;
-  std::uint8_t type = 0;
-  Dwarf_Die die;
-  Dwarf_Die split;
-  while (dwarf_get_units(dwarf, unit, &unit, nullptr, &type, &die, &split) == 0) {
-    if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
-    const bool is_split = type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit;
-    walk.visit(is_split ? split : die, 0);
-  }
-  return std::move(walk).take();
+  std::vector<AddressRange> ranges;
+  for_each_debug_unit(path, [&](Dwarf_Die& unit, Dwarf_Addr bias) { AtomicWalk(ranges, bias).visit(unit, 0); });
+  return merge_ranges(std::move(ranges));
 }
 
 // Each entry is the distance from itself to an instruction.

@@ -5,8 +5,8 @@
 // Two witnesses. clang's -fexperimental-sanitize-metadata=atomics lists the instructions
 // exactly, of C and C++ alike. Debug information names functions, inlined or not: code of
 // std::atomic and its kin counts whole, so a plain access that the compiler moved in between
-// counts as well, and a race there is missed. Of C's atomic_load() nothing is left in debug
-// information: it is a macro.
+// counts as well, and a race there is missed. C's atomic_load() is a macro: gcc's leaves a block with
+// variables of known names behind, clang's nothing. (Variables that are atomic by type: atomic_data.h.)
 #pragma once
 
 #include <cstdint>

@@ -241,6 +241,21 @@ void ElfImage::add_named_functions(std::vector<AddressRange>& functions) const {
   }
 }
 
+std::optional<std::uint64_t> ElfImage::symbol(std::string_view name) const {
+  for (const Elf64_Shdr& section : sections_) {
+    if (section.sh_type != SHT_SYMTAB && section.sh_type != SHT_DYNSYM) continue;
+    if (section.sh_link >= sections_.size()) continue;
+    const auto bytes = slice(section.sh_offset, section.sh_size);
+    const auto names = slice(sections_[section.sh_link].sh_offset, sections_[section.sh_link].sh_size);
+    if (!bytes || !names) continue;
+    for (std::size_t index = 0; index < bytes->size() / sizeof(Elf64_Sym); ++index) {
+      const auto symbol = load<Elf64_Sym>(*bytes, index);
+      if (symbol.st_shndx != SHN_UNDEF && string_at(*names, symbol.st_name) == name) return symbol.st_value;
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<PlacedBytes> ElfImage::section(std::string_view name) const {
   if (sections_.empty()) return std::nullopt;
   const auto names = slice(sections_.back().sh_offset, sections_.back().sh_size);
@@ -249,6 +264,18 @@ std::optional<PlacedBytes> ElfImage::section(std::string_view name) const {
     if (section.sh_type == SHT_NOBITS || string_at(*names, section.sh_name) != name) continue;
     const auto bytes = slice(section.sh_offset, section.sh_size);
     if (bytes) return PlacedBytes{section.sh_addr, *bytes};
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> ElfImage::address_of(std::uint64_t offset) const {
+  for (const Elf64_Phdr& segment : segments_) {
+    // Whole pages are mapped.
+    const std::uint64_t begin = segment.p_offset & ~(kPage - 1);
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    if (offset >= begin && offset - begin < segment.p_filesz + (segment.p_offset - begin)) {
+      return segment.p_vaddr - segment.p_offset + offset;
+    }
   }
   return std::nullopt;
 }

@@ -59,6 +59,10 @@ class ElfImage {
   [[nodiscard]] std::vector<AddressRange> functions() const;
   [[nodiscard]] std::optional<PlacedBytes> section(std::string_view name) const;
   [[nodiscard]] LibraryNeeds needs() const;
+  // Address of the function or object of that name, as the file says it.
+  [[nodiscard]] std::optional<std::uint64_t> symbol(std::string_view name) const;
+  // Where the byte of the file at that offset is loaded, if it is.
+  [[nodiscard]] std::optional<std::uint64_t> address_of(std::uint64_t offset) const;
   // What the linker called this very file; empty if it did not.
   [[nodiscard]] std::span<const std::byte> build_id() const;
   // Of the file itself, as long as an image of it lives; none if it ends before.

@@ -73,6 +73,9 @@ enum class AccessTraits : std::uint8_t {
   kVptr = 2,          // of the pointer to an object's virtual table
   kLocksUnknown = 4,  // which locks were held is not known any more
   kRange = 8,         // by memcpy, read(2) and the like
+  // Of recordings: the instruction at which a sample was taken, or one that was rebuilt from it.
+  kSampled = 16,
+  kRebuilt = 32,
 };
 [[nodiscard]] constexpr bool includes(AccessTraits set, AccessTraits part) { return (raw(set) & raw(part)) != 0; }
 

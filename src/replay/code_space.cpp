@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <optional>
 
 #include "image/elf_image.h"
+#include "replay/block_index.h"
 
 namespace deadheat::replay {
 
@@ -15,16 +17,20 @@ struct CodeSpace::State {
   struct Region {
     std::uint64_t end = 0;
     std::span<const std::byte> bytes;
+    std::string path;               // empty: only bytes
+    std::uint64_t file_offset = 0;  // of the first byte
   };
 
   // By first address, without overlaps.
   std::map<std::uint64_t, Region> regions;
   std::vector<ElfImage> images;  // that the bytes belong to
+  mutable std::mutex blocks_guard;
+  mutable std::map<std::uint64_t, std::unique_ptr<BlockIndex>> blocks;  // by first address of their region
   std::vector<std::vector<std::byte>> copies;
   std::vector<std::string> warnings;
 
-  void place(std::uint64_t address, std::span<const std::byte> bytes) {
-    if (!bytes.empty()) regions[address] = {address + bytes.size(), bytes};
+  void place(std::uint64_t address, std::span<const std::byte> bytes, const std::string& path, std::uint64_t offset) {
+    if (!bytes.empty()) regions[address] = {address + bytes.size(), bytes, path, offset};
   }
 };
 
@@ -80,7 +86,9 @@ CodeSpace CodeSpace::load(const std::vector<CodeMapping>& mappings) {
     const std::uint64_t file_size = image.value().file_size();
     if (mapping.file_offset >= file_size) continue;
     const std::uint64_t size = std::min(mapping.end - mapping.begin, file_size - mapping.file_offset);
-    if (const auto bytes = image.value().slice(mapping.file_offset, size)) state.place(mapping.begin, *bytes);
+    if (const auto bytes = image.value().slice(mapping.file_offset, size)) {
+      state.place(mapping.begin, *bytes, mapping.path, mapping.file_offset);
+    }
   }
   for (auto& [path, image] : opened) {
     if (image) state.images.push_back(std::move(image).value());
@@ -90,7 +98,7 @@ CodeSpace CodeSpace::load(const std::vector<CodeMapping>& mappings) {
 
 void CodeSpace::add(std::uint64_t address, std::span<const std::byte> bytes) {
   state_->copies.emplace_back(bytes.begin(), bytes.end());
-  state_->place(address, state_->copies.back());
+  state_->place(address, state_->copies.back(), {}, 0);
 }
 
 std::span<const std::byte> CodeSpace::bytes_at(std::uint64_t address) const {
@@ -99,6 +107,22 @@ std::span<const std::byte> CodeSpace::bytes_at(std::uint64_t address) const {
   --found;
   if (address >= found->second.end) return {};
   return found->second.bytes.subspan(address - found->first);
+}
+
+std::uint64_t CodeSpace::block_begin(std::uint64_t address) const {
+  auto found = state_->regions.upper_bound(address);
+  if (found == state_->regions.begin()) return address;
+  --found;
+  const State::Region& region = found->second;
+  if (address >= region.end || region.path.empty()) return address;
+  const BlockIndex* index = nullptr;
+  {
+    const std::lock_guard lock(state_->blocks_guard);
+    auto& slot = state_->blocks[found->first];
+    if (slot == nullptr) slot = std::make_unique<BlockIndex>(region.path, region.bytes, region.file_offset);
+    index = slot.get();
+  }
+  return found->first + index->block_begin(address - found->first);
 }
 
 const std::vector<std::string>& CodeSpace::warnings() const { return state_->warnings; }

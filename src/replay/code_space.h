@@ -31,6 +31,11 @@ class CodeSpace {
   [[nodiscard]] std::span<const std::byte> bytes_at(std::uint64_t address) const;
   [[nodiscard]] const std::vector<std::string>& warnings() const;
 
+  // The first instruction of the basic block around an instruction: nothing jumps between the two, and nothing in
+  // between jumps. The address itself where that is not certain: outside of functions, and in
+  // functions with computed jumps, which may go anywhere in them. For several threads at a time.
+  [[nodiscard]] std::uint64_t block_begin(std::uint64_t address) const;
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/machine_state.h"
 
+#include <algorithm>
+#include <cstddef>
+
 namespace deadheat::replay {
 namespace {
 
@@ -91,6 +94,14 @@ void Memory::forget(std::uint64_t address, std::uint64_t size) {
       word.bits &= spread(word.known);
       if (word.known == 0) words->erase(found);
     }
+  }
+}
+
+void MachineState::start_at(const RegisterSample& sample) {
+  registers = Registers::of(sample.registers);
+  const std::uint64_t top = sample.registers[Register::kRsp];
+  for (std::size_t offset = 0; offset < sample.stack.size(); ++offset) {
+    memory.store(top + offset, 1, Value::of(std::to_integer<std::uint8_t>(sample.stack[offset])), true);
   }
 }
 

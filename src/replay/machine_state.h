@@ -99,6 +99,9 @@ struct MachineState {
   Registers registers;
   Memory memory;
 
+  // Its registers, and the bytes of the stack that it has.
+  void start_at(const RegisterSample& sample);
+
   // Near the stack pointer, so nobody else's as long as nobody is told of it.
   [[nodiscard]] bool is_on_stack(std::uint64_t address) const;
 };

@@ -9,10 +9,12 @@
 // the basic block. A rebuilt address is therefore never a guess; what is not certain is left out.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "replay/code_space.h"
+#include "replay/machine_state.h"
 #include "trace/recording.h"
 
 namespace deadheat::replay {
@@ -43,6 +45,9 @@ struct RebuildOptions {
   bool has_backward = true;
   bool has_memory = true;              // emulate memory, not only registers
   std::uint32_t forward_limit = 2000;  // instructions from a sample, when the path is not known
+  // Where threads were found to race: sorted, without overlaps. Their contents are never emulated, so that an address
+  // that was computed from a racy value is rebuilt without it, or not at all (regeneration, section 5.1).
+  std::vector<MemoryRange> racy;
 };
 
 struct RebuildCounts {
@@ -53,6 +58,8 @@ struct RebuildCounts {
   std::uint64_t rebuilt_pc_relative = 0;
   std::uint64_t rebuilt_memory = 0;  // through a register that was loaded from emulated memory
   std::uint64_t conflicts = 0;       // forward and backward disagreed: must stay 0
+  // Emulated memory led to a contradiction, so somebody else had written there: rebuilt again without memory.
+  std::uint64_t regenerated = 0;
 };
 
 struct RebuiltThread {

@@ -142,6 +142,8 @@ std::string describe_access(const RacingAccess& access) {
   std::string words(includes(access.traits, AccessTraits::kVolatile) ? "volatile " : "");
   words += verb_of(access.kind);
   if (access.size != 0) words += " of " + counted(access.size, "byte");
+  if (includes(access.traits, AccessTraits::kSampled)) words += " (sampled)";
+  if (includes(access.traits, AccessTraits::kRebuilt)) words += " (rebuilt)";
   if (includes(access.traits, AccessTraits::kVptr)) words += " (an object's table of virtual functions)";
   return words;
 }

@@ -65,6 +65,8 @@ Json side_of(const RacingAccess& access, const Dictionary& dictionary) {
                              {"name", name_or_null(dictionary.syncs, held.lock)},
                              {"mode", identifier_of(held.mode)}});
   }
+  if (includes(access.traits, AccessTraits::kSampled)) side["origin"] = "sampled";
+  if (includes(access.traits, AccessTraits::kRebuilt)) side["origin"] = "rebuilt";
   return side;
 }
 

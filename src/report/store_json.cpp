@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/store_json.h"
 
+#include <fmt/format.h>
+
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -15,34 +18,49 @@ namespace {
 
 Json share_or_null(const std::optional<double>& share) { return share ? Json(*share) : Json(nullptr); }
 
-Json record_of(const RaceRow& row) {
+std::string iso_text(Microseconds time) {
+  const std::time_t seconds = time / 1'000'000;
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
+                     parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+Json history_of(const RaceRow& row) {
   return {{"state", word_of(row.state)},
           {"note", row.note},
-          {"occurrences", row.race.occurrences},
-          {"first_seen", row.first_seen},
-          {"last_seen", row.last_seen},
+          {"first_seen", iso_text(row.first_seen)},
+          {"last_seen", iso_text(row.last_seen)},
+          {"first_run", row.first_run},
+          {"last_run", row.last_run},
           {"runs", row.runs},
           {"modes", row.modes},
           {"rate", share_or_null(row.rate)}};
 }
 
-Json seen_of(const RaceDetails::Seen& seen) {
-  return {{"run", seen.run.id},
-          {"mode", seen.run.mode},
-          {"program", seen.run.program},
-          {"machine", seen.run.machine},
-          {"first_seen", seen.sighting.first_seen},
-          {"occurrences", seen.sighting.occurrences},
-          {"effective_rate", share_or_null(seen.run.effective_rate)}};
+Json stored_run_of(const StoredRun& run) {
+  const Json arguments = Json::parse(run.arguments, nullptr, false);
+  return {{"id", run.id},
+          {"mode", run.mode},
+          {"program", run.program},
+          {"arguments", arguments.is_array() ? arguments : Json(nullptr)},
+          {"machine", run.machine},
+          {"tool", run.tool},
+          {"started", iso_text(run.started)},
+          {"duration_us", run.duration ? Json(*run.duration) : Json(nullptr)},
+          {"rate", share_or_null(run.rate)},
+          {"effective_rate", share_or_null(run.effective_rate)},
+          {"overhead", share_or_null(run.overhead)},
+          {"status", run.status}};
 }
 
 }  // namespace
 
 Json race_row_json(const RaceRow& row) {
-  Json out = {{"fingerprint", row.race.fingerprint}, {"kind", row.race.kind},       {"title", row.race.title},
-              {"variable", row.race.variable},       {"earlier", row.race.earlier}, {"later", row.race.later}};
-  out.update(record_of(row));
-  return out;
+  const Sighting& race = row.race;
+  return {{"fingerprint", race.fingerprint}, {"kind", race.kind},         {"title", race.title},
+          {"variable", race.variable},       {"earlier", race.earlier},   {"later", race.later},
+          {"occurrences", race.occurrences}, {"history", history_of(row)}};
 }
 
 Json race_details_json(const RaceDetails& details) {
@@ -50,26 +68,22 @@ Json race_details_json(const RaceDetails& details) {
   Json out = Json::parse(race.document, nullptr, false);
   // A store that somebody wrote into: better without details than without the race.
   if (!out.is_object()) out = {{"fingerprint", race.fingerprint}, {"kind", race.kind}, {"title", race.title}};
-  out["record"] = record_of(details.row);
-  out["record"]["history"] = Json::array();
-  for (const RaceDetails::Seen& seen : details.history) out["record"]["history"].push_back(seen_of(seen));
+  out["occurrences"] = race.occurrences;
+  out["history"] = history_of(details.row);
+  out["history"]["sightings"] = Json::array();
+  for (const auto& [run, sighting] : details.history) {
+    out["history"]["sightings"].push_back({{"run", stored_run_of(run)},
+                                           {"occurrences", sighting.occurrences},
+                                           {"first_seen", iso_text(sighting.first_seen)}});
+  }
   return out;
 }
 
 Json run_row_json(const RunRow& row) {
-  return {{"id", row.run.id},
-          {"mode", row.run.mode},
-          {"program", row.run.program},
-          {"machine", row.run.machine},
-          {"tool", row.run.tool},
-          {"started", row.run.started},
-          {"duration", row.run.duration ? Json(*row.run.duration) : Json(nullptr)},
-          {"rate", share_or_null(row.run.rate)},
-          {"effective_rate", share_or_null(row.run.effective_rate)},
-          {"overhead", share_or_null(row.run.overhead)},
-          {"status", row.run.status},
-          {"races", row.races},
-          {"new_races", row.new_races}};
+  Json out = stored_run_of(row.run);
+  out["races"] = row.races;
+  out["new_races"] = row.new_races;
+  return out;
 }
 
 std::string format_store_report(const std::string& tool_version, const std::string& place,

@@ -13,7 +13,7 @@ namespace deadheat {
 
 // A race as the list shows it, without its document.
 [[nodiscard]] nlohmann::ordered_json race_row_json(const RaceRow& row);
-// Its document, with "record": what the runs together say about it.
+// Its document, with "history": what the runs together say about it.
 [[nodiscard]] nlohmann::ordered_json race_details_json(const RaceDetails& details);
 [[nodiscard]] nlohmann::ordered_json run_row_json(const RunRow& row);
 

@@ -74,6 +74,9 @@ Result<WatchPacket> parse_collision(std::span<const std::byte> bytes) {
   auto packet = whole_packet<Collision>(bytes);
   if (!packet.ok()) return packet;
   const auto& collision = std::get<Collision>(packet.value().body);
+  if (collision.sampled_stack.size > watch::kStackCopy || collision.tripped_stack.size > watch::kStackCopy) {
+    return bad_watch_packet("bad stack");
+  }
   if (!is_sane(collision.sampled) || !is_sane(collision.tripped)) return bad_watch_packet("bad access");
   return packet;
 }

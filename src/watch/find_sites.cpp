@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "image/atomic_code.h"
+#include "image/atomic_data.h"
 #include "watch/decode_site.h"
+#include "watch/site_address.h"
 
 namespace deadheat::watch {
 namespace {
@@ -136,6 +138,15 @@ void mark_atomic(std::vector<Site>& sites, std::uint64_t lowest, const std::vect
   }
 }
 
+// Those that access a variable by its address which is atomic by its type.
+void mark_atomic_targets(std::vector<Site>& sites, std::uint64_t lowest, const std::vector<AddressRange>& data) {
+  for (Site& site : sites) {
+    if (site.base != kInstructionPointer || site.index != kNoRegister) continue;
+    const Registers registers{.instruction_pointer = lowest + site.offset};
+    if (is_in_ranges(data, address_of(site, registers))) site.flags |= kAtomicSite;
+  }
+}
+
 }  // namespace
 
 FoundSites find_sites_in(const ElfImage& image) {
@@ -149,6 +160,7 @@ Result<FoundSites> find_sites(const std::string& path) {
   if (!image.ok()) return image.error();
   FoundSites found = find_sites_in(image.value());
   mark_atomic(found.module.sites, image.value().lowest_address(), atomic_code_by_debug_information(path));
+  mark_atomic_targets(found.module.sites, image.value().lowest_address(), atomic_data_by_debug_information(path));
   std::error_code error;
   found.module.path = std::filesystem::canonical(path, error).string();
   if (error) return Error{ErrorCode::kIo, "cannot read '" + path + "': " + error.message()};

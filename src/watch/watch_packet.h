@@ -8,7 +8,7 @@
 
 namespace deadheat::watch {
 
-inline constexpr std::uint32_t kWatchPacketVersion = 1;
+inline constexpr std::uint32_t kWatchPacketVersion = 2;
 inline constexpr std::uint32_t kWatchFrames = 32;
 
 enum class PacketKind : std::uint32_t { kHello = 1, kModules, kCollision, kProgress, kMessage, kBye };
@@ -54,6 +54,16 @@ struct WatchedAccess {
   std::uint64_t frames[kWatchFrames] = {};  // return addresses, innermost first, without `code`
 };
 
+// A piece of a thread's stack and its registers, from which the command line finds the callers by the program's
+// unwind tables: frames of code without frame pointers cannot be walked in a signal handler.
+inline constexpr std::uint32_t kStackCopy = 16 * 1024;
+struct StackCopy {
+  std::uint64_t registers[17] = {};  // as debug information numbers them: rax rdx rcx rbx rsi rdi rbp rsp r8..r15, rip
+  std::uint32_t size = 0;            // of `bytes`, from where rsp points on
+  std::uint32_t reserved = 0;
+  std::uint8_t bytes[kStackCopy] = {};
+};
+
 // Another thread touched memory that was watched for a sampled access.
 struct Collision {
   PacketHead head;
@@ -65,6 +75,8 @@ struct Collision {
   std::uint64_t value_after = 0;
   WatchedAccess sampled;
   WatchedAccess tripped;
+  StackCopy sampled_stack;
+  StackCopy tripped_stack;
 };
 
 // Totals so far, sent every half second and at the end.

@@ -35,9 +35,9 @@ function percent(share) {
   return `${value >= 10 || value === 0 ? value.toFixed(0) : value >= 1 ? value.toFixed(1) : value.toPrecision(2)}%`;
 }
 
-// Microseconds since 1970.
+// Of "2026-11-17T22:20:58Z" or of milliseconds since 1970, in the time of the reader.
 function when(time) {
-  const date = new Date(time / 1000);
+  const date = new Date(time);
   const pad = (number) => String(number).padStart(2, '0');
   return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${pad(date.getHours())}:${pad(date.getMinutes())}`;
 }

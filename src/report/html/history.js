@@ -12,7 +12,7 @@ function niceTop(value) {
   return [1, 1.5, 2, 3, 5, 7.5, 10].map((step) => step * power).find((step) => step >= value * (1 - 1e-9));
 }
 
-// lines: [{values: [{x, y, title}], class, dots, bars, isAsked}]; x is a time in microseconds.
+// lines: [{values: [{x, y, title}], class, dots, bars, isAsked}]; x is a time in milliseconds.
 function chartView(label, lines, format) {
   const all = lines.flatMap((line) => line.values);
   const art = draw('svg', {class: 'chart', viewBox: `0 0 ${chartWidth} ${chartHeight}`, role: 'img', 'aria-label': label});
@@ -55,33 +55,33 @@ function legend(...entries) {
   return make('div', {class: 'legend'}, entries.map(([key, words]) => make('span', null, make('i', {class: `key ${key}`}), words)));
 }
 
-// Of one race, from its record in the store.
-function historyView(record) {
-  const history = record.history || [];
-  const rows = [...history].reverse().slice(0, 50).map((seen) => make('tr', null,
-    make('td', null, when(seen.first_seen)), make('td', null, seen.mode), make('td', null, baseName(seen.program || '')), make('td', null, seen.machine || ''),
-    make('td', {class: 'number'}, seen.effective_rate === null ? 'all' : percent(seen.effective_rate)),
-    make('td', {class: 'number'}, grouped(seen.occurrences)), make('td', {class: 'mono'}, seen.run.slice(0, 8))));
-  const values = history.map((seen) => ({x: seen.first_seen, y: seen.occurrences, title: `${when(seen.first_seen)}: ${counted(seen.occurrences, 'time')}`}));
+// Of one race, from its history in the store.
+function historyView(history) {
+  const sightings = history.sightings || [];
+  const rows = [...sightings].reverse().slice(0, 50).map((seen) => make('tr', null,
+    make('td', null, when(seen.first_seen)), make('td', null, seen.run.mode), make('td', null, baseName(seen.run.program || '')), make('td', null, seen.run.machine || ''),
+    make('td', {class: 'number'}, seen.run.effective_rate === null ? 'all' : percent(seen.run.effective_rate)),
+    make('td', {class: 'number'}, grouped(seen.occurrences)), make('td', {class: 'mono'}, seen.run.id.slice(0, 8))));
+  const values = sightings.map((seen) => ({x: Date.parse(seen.first_seen), y: seen.occurrences, title: `${when(seen.first_seen)}: ${counted(seen.occurrences, 'time')}`}));
   return make('section', {class: 'card'}, make('h3', null, 'History'), make('div', {class: 'body'},
-    make('p', {class: 'memory-words'}, `Seen in ${counted(record.runs, 'run')}, first ${when(record.first_seen)}, last ${when(record.last_seen)}` +
-      `${record.modes.length ? `, by ${record.modes.join(', ')}` : ''}.`),
-    history.length > 1 ? chartView('Occurrences per run', [{values, class: 'gap', bars: true}], (value) => grouped(Math.round(value * 10) / 10)) : null,
-    make('div', {class: 'table'}, make('table', null,
+    make('p', {class: 'memory-words'}, `Seen in ${counted(history.runs, 'run')}, first ${when(history.first_seen)}, last ${when(history.last_seen)}` +
+      `${history.modes.length ? `, by ${history.modes.join(', ')}` : ''}.`),
+    sightings.length > 1 ? chartView('Occurrences per run', [{values, class: 'gap', bars: true}], (value) => grouped(Math.round(value * 10) / 10)) : null,
+    sightings.length === 0 ? null : make('div', {class: 'table'}, make('table', null,
       make('thead', null, make('tr', null, ['Seen', 'Mode', 'Program', 'Machine'].map((word) => make('th', null, word)),
         make('th', {class: 'number'}, 'Sampled'), make('th', {class: 'number'}, 'Times'), make('th', null, 'Run'))),
       make('tbody', null, rows))),
-    history.length > 50 ? make('p', {class: 'note'}, `The newest 50 of ${grouped(history.length)} runs.`) : null));
+    sightings.length > 50 ? make('p', {class: 'note'}, `The newest 50 of ${grouped(sightings.length)} runs.`) : null));
 }
 
 // All runs: newest first, as the store lists them.
 function runsView(runs) {
-  const ordered = [...runs].sort((one, other) => one.started - other.started);
+  const ordered = runs.map((run) => ({...run, at: Date.parse(run.started)})).sort((one, other) => one.at - other.at);
   let known = 0;
-  const total = ordered.map((run) => ({x: run.started, y: (known += run.new_races), title: `${when(run.started)}: ${counted(known, 'race')} known`}));
-  const fresh = ordered.filter((run) => run.new_races > 0).map((run) => ({x: run.started, y: run.new_races, title: `${when(run.started)}: ${grouped(run.new_races)} new`}));
+  const total = ordered.map((run) => ({x: run.at, y: (known += run.new_races), title: `${when(run.started)}: ${counted(known, 'race')} known`}));
+  const fresh = ordered.filter((run) => run.new_races > 0).map((run) => ({x: run.at, y: run.new_races, title: `${when(run.started)}: ${grouped(run.new_races)} new`}));
   const measured = (name) => ordered.filter((run) => run[name] !== null && run[name] !== undefined)
-    .map((run) => ({x: run.started, y: run[name], title: `${when(run.started)} ${run.machine}: ${percent(run[name])}`}));
+    .map((run) => ({x: run.at, y: run[name], title: `${when(run.started)} ${run.machine}: ${percent(run[name])}`}));
   const mean = (values) => (values.length ? percent(values.reduce((sum, at) => sum + at.y, 0) / values.length) : '–');
   const rates = measured('effective_rate');
   const costs = measured('overhead');

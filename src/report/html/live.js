@@ -12,8 +12,8 @@ async function ask(path, options) {
 function liveRow(race) {
   const row = {fingerprint: race.fingerprint, kind: race.kind, title: race.title, name: race.variable || race.title, places: [race.earlier, race.later],
     files: [race.earlier, race.later].map((place) => place.slice(place.lastIndexOf(' ') + 1).replace(/:\d+$/, '')), occurrences: race.occurrences,
-    state: race.state, modes: race.modes, finding: null, lastSeen: race.last_seen};
-  row.searched = [row.fingerprint, row.kind, row.title, row.name, ...row.places, race.note].join('\n').toLowerCase();
+    state: race.history.state, modes: race.history.modes, finding: null, lastSeen: race.history.last_seen};
+  row.searched = [row.fingerprint, row.kind, row.title, row.name, ...row.places, race.history.note].join('\n').toLowerCase();
   return row;
 }
 
@@ -24,10 +24,10 @@ async function setState(finding, verdict, note) {
 }
 
 function actionsView(finding) {
-  if (!state.live.mayWrite || !finding.record) return null;
-  const note = make('input', {type: 'text', placeholder: 'Note (why?)', 'aria-label': 'Note', value: finding.record.note || '', maxlength: 500});
+  if (!state.live.mayWrite || !finding.history) return null;
+  const note = make('input', {type: 'text', placeholder: 'Note (why?)', 'aria-label': 'Note', value: finding.history.note || '', maxlength: 500});
   const message = make('span', {class: 'failed', role: 'alert'});
-  const button = (verdict, words) => make('button', {type: 'button', class: 'action', disabled: finding.record.state === verdict,
+  const button = (verdict, words) => make('button', {type: 'button', class: 'action', disabled: finding.history.state === verdict,
     onclick: () => setState(finding, verdict, note.value).catch((problem) => { message.textContent = problem.message; })}, words);
   return make('div', {class: 'actions'}, button('resolved', 'Resolve'), button('ignored', 'Ignore'), button('open', 'Reopen'), note, message);
 }

@@ -12,10 +12,10 @@ function rowOf(finding, mode) {
   const isRace = Boolean(finding.earlier);
   const stacks = isRace ? [finding.earlier.stack, finding.later.stack] : (finding.cycle || []).map((waiter) => waiter.stack);
   const own = stacks.map(ownFrame);
-  const record = finding.record || {};
+  const history = finding.history || {};
   const row = {fingerprint: finding.fingerprint, kind: finding.kind, title: finding.title, name: isRace ? objectOf(finding, true) : finding.title,
     places: own.map(briefPlace), files: [...new Set(own.filter((frame) => frame && frame.file).map((frame) => frame.file))],
-    occurrences: record.occurrences || finding.occurrences || 0, state: record.state || '', modes: record.modes || (mode ? [mode] : []), finding};
+    occurrences: finding.occurrences || 0, state: history.state || '', modes: history.modes || (mode ? [mode] : []), finding};
   row.searched = [row.fingerprint, row.kind, row.title, row.name, ...stacks.flat().map((frame) => `${functionOf(frame)} ${frame.file || ''}:${frame.line || ''}`),
     ...(isRace ? [...finding.earlier.locks, ...finding.later.locks].map(describeLock) : [])].join('\n').toLowerCase();
   return row;
@@ -89,7 +89,7 @@ async function route() {
   state.open = null;
   if (wanted === 'runs') {
     const runs = state.live ? await state.live.runs() : state.runs || [];
-    byId('frame').className = 'frame detail';
+    byId('frame').className = 'frame detail runs';
     main.replaceChildren(runsView(runs));
     return;
   }

@@ -42,17 +42,17 @@ function sentences(text) {
 }
 
 function headView(finding) {
-  const record = finding.record;
+  const history = finding.history;
   const tags = [make('span', {class: 'tag kind'}, finding.title),
-    record && record.state !== 'open' ? make('span', {class: `tag ${record.state}`}, record.state) : null,
-    make('span', {class: 'tag'}, `${counted(record ? record.occurrences : finding.occurrences, 'time')}`),
+    history && history.state !== 'open' ? make('span', {class: `tag ${history.state}`}, history.state) : null,
+    make('span', {class: 'tag'}, counted(finding.occurrences, 'time')),
     finding.process && finding.process.program ? make('span', {class: 'tag', title: finding.process.program}, baseName(finding.process.program)) : null,
     finding.first_run ? make('span', {class: 'tag'}, `seen in ${counted(finding.runs_seen, 'run')}, first in run ${finding.first_run}`) : null,
     copyTag(finding.fingerprint, finding.fingerprint)];
   return make('div', {class: 'head'}, make('div', {class: 'tags'}, tags), make('h2', null, objectOf(finding)),
     make('p', {class: 'why'}, sentences(finding.explanation)),
     (finding.advice || []).map((line) => make('p', {class: 'why'}, sentences(line))),
-    record && record.note ? make('p', {class: 'why'}, make('b', null, 'Note: '), record.note) : null);
+    history && history.note ? make('p', {class: 'why'}, make('b', null, 'Note: '), history.note) : null);
 }
 
 // A crash or deadlock of a hunt: what it says, without two sides.
@@ -71,5 +71,5 @@ function raceView(finding, actions) {
     make('a', {class: 'back', href: '#'}, '← All races'),
     headView(finding), actions || null,
     make('div', {class: 'pair'}, accessView(finding, finding.earlier, 'earlier'), accessView(finding, finding.later, 'later')),
-    timelineView(finding), memoryView(finding), finding.record ? historyView(finding.record) : null);
+    timelineView(finding), memoryView(finding), finding.history ? historyView(finding.history) : null);
 }

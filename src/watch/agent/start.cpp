@@ -3,6 +3,7 @@
 // variables that name it, so that programs it starts run without the agent and silently.
 #include "watch/agent/start.h"
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -96,11 +97,28 @@ void start(const char* table, const Settings& settings, std::uint64_t begin) {
   give_up("the program runs unwatched: ", "no thread for the agent", true);
 }
 
+// A shell that starts the program is not what is to be watched: it passes everything on.
+bool is_for_this_program(const char* table) {
+  struct {
+    SiteTableHeader header;
+    SiteModule program;
+  } begin;
+  const long file = raw_call(SYS_openat, AT_FDCWD, as_argument(table), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return true;  // that is said later
+  const long got = raw_call(SYS_read, file, as_argument(&begin), sizeof begin);
+  raw_call(SYS_close, file);
+  if (got != static_cast<long>(sizeof begin) || begin.header.module_count == 0) return true;
+  static char own[sizeof begin.program.path];
+  const long length = raw_call(SYS_readlink, as_argument("/proc/self/exe"), as_argument(own), sizeof own - 1);
+  return length < 0 || same_text(own, begin.program.path);
+}
+
 __attribute__((constructor)) void on_load() {
   const std::uint64_t begin = read_clock(CLOCK_MONOTONIC);
   const char* const table = getenv("DEADHEAT_WATCH_SITES");
   const char* const socket = getenv("DEADHEAT_WATCH_SOCKET");
   if (table == nullptr && socket == nullptr) return;
+  if (table != nullptr && socket != nullptr && !is_for_this_program(table)) return;
   static char path[4096];
   copy_text(path, sizeof path, table != nullptr ? table : "");
   const Settings settings = parse_settings(getenv("DEADHEAT_WATCH_OPTIONS"));

@@ -51,6 +51,23 @@ void say(const char* text, const char* more) {
   raw_call(SYS_write, 2, as_argument(line), static_cast<long>(size));
 }
 
+std::size_t peek_bytes(Address address, void* to, std::size_t bytes) {
+  // In pieces: of one that is not there in whole, nothing may be read.
+  constexpr std::size_t kPage = 4096;
+  std::size_t done = 0;
+  while (done < bytes) {
+    const std::size_t to_page_end = kPage - (address + done) % kPage;
+    const std::size_t piece = bytes - done < to_page_end ? bytes - done : to_page_end;
+    const iovec local{static_cast<char*>(to) + done, piece};
+    const iovec remote{reinterpret_cast<void*>(address + done), piece};
+    const long got =
+        raw_call(SYS_process_vm_readv, raw_call(SYS_getpid), as_argument(&local), 1, as_argument(&remote), 1, 0);
+    if (got <= 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
 std::uint64_t peek_memory(Address address, std::size_t bytes) {
   std::uint64_t value = 0;
   const iovec to{&value, bytes < sizeof value ? bytes : sizeof value};

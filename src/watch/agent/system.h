@@ -36,6 +36,8 @@ void copy_bytes(void* to, const void* from, std::size_t bytes);
 // The bytes at an address of the program, 0 for what cannot be read. By a system call: what the
 // agent reads itself could fault, and trips the watches of its thread.
 [[nodiscard]] std::uint64_t peek_memory(Address address, std::size_t bytes);
+// The same for more bytes; returns how many could be read, from the first on.
+std::size_t peek_bytes(Address address, void* to, std::size_t bytes);
 
 // Sleeps while `word` is `value`, at most so long.
 void wait_while(const volatile void* word, std::uint32_t value, std::uint64_t nanoseconds);

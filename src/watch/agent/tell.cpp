@@ -14,6 +14,7 @@
 #include "watch/agent/breakpoints.h"
 #include "watch/agent/counters.h"
 #include "watch/agent/sites.h"
+#include "watch/agent/stack_walk.h"
 #include "watch/agent/system.h"
 #include "watch/agent/threads.h"
 
@@ -209,6 +210,8 @@ void tell_collision(const CollisionFacts& facts) {
   collision.value_after = facts.value_after;
   copy_bytes(&collision.sampled, facts.sampled, sizeof collision.sampled);
   copy_bytes(&collision.tripped, facts.tripped, sizeof collision.tripped);
+  copy_bytes(&collision.sampled_stack, facts.sampled_stack, sizeof collision.sampled_stack);
+  copy_stack(collision.tripped_stack, *facts.tripped_context, register_of(*facts.tripped_context, REG_RIP));
   if (!send_packet(collision.head, PacketKind::kCollision, sizeof collision)) counters.lost.add();
 }
 

@@ -3,6 +3,8 @@
 // packet, which is counted.
 #pragma once
 
+#include <ucontext.h>
+
 #include <cstdint>
 
 #include "watch/watch_packet.h"
@@ -26,6 +28,8 @@ void tell_bye();
 struct CollisionFacts {
   const WatchedAccess* sampled;
   const WatchedAccess* tripped;
+  const StackCopy* sampled_stack;
+  const ucontext_t* tripped_context;
   bool is_confirmed;
   bool is_same_stretch;
   std::uint64_t value_before;

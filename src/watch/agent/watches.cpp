@@ -159,6 +159,7 @@ void fill(Watch& watch, ThreadRecord& self, std::uint32_t site, Address code, co
   watch.access.size = what.size;
   watch.access.flags = what.flags;
   describe(watch.access, self, context);
+  copy_stack(watch.stack, context, code);
   watch.value = peek_memory(address, what.size);
 }
 
@@ -254,7 +255,7 @@ void on_trip(ThreadRecord& self, std::uint64_t data, const ucontext_t& context) 
   } else {
     counters.suspects.add();
   }
-  tell_collision({&watch.access, &access, is_confirmed, is_same_stretch, watch.value,
+  tell_collision({&watch.access, &access, &watch.stack, &context, is_confirmed, is_same_stretch, watch.value,
                   peek_memory(watch.access.address, watch.access.size)});
   wake_control();
 }

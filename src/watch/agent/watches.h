@@ -44,6 +44,7 @@ struct Watch {
   std::uint32_t site;
   std::uint64_t value;
   WatchedAccess access;
+  StackCopy stack;
   // Written by the sampled thread before it is live, then read by the agent's.
   std::uint32_t armed_count;
   ArmedThread armed[kMostArmed];

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2154
+# The part `watch` of script/bench, which sources this: `deadheat watch` on programs as they are.
+#
+#   watch-clean    lock-free programs without races: a minute each
+#   watch-found    seeded races by method and by time between calls of synchronisation
+#   watch-cost     pbzip2, pigz, redis and nginx with and without; by rate
+#   watch-attach   a redis under load that is attached to and left again
+#   watch-stress   tens of thousands of traps
+#
+# `watch` is all of them. Cost and attaching need a quiet machine. Programs of Debian that are not installed are
+# left out with a line.
+
+measure_watch() {
+  measure_watch_clean
+  measure_watch_found
+  measure_watch_cost
+  measure_watch_attach
+  measure_watch_stress
+}
+
+# has_programs NAME...: whether all are installed; says which is not.
+has_programs() {
+  local name
+  for name in "$@"; do
+    if command -v "$name" >/dev/null; then continue; fi
+    say "watch: $name is not installed: left out"
+    return 1
+  done
+}
+
+# A line of the number that comes before the words in a file, 0 if there is none.
+number_before() { grep -oE "[0-9]+ $1" "$2" | head -n 1 | grep -oE '^[0-9]+' || echo 0; }
+
+measure_watch_clean() {
+  local seconds=60 name what=(ring publish ping-pong seqlock hazard)
+  if [[ "$quick" == yes ]]; then seconds=3; fi
+  say "watch: lock-free programs without races"
+  g++ -std=c++20 -O2 -g -pthread bench/programs/watch_lockfree.cpp -o "$results/watch_lockfree"
+  {
+    echo "| program | seconds | looks | stops | races reported | suspects | output |"
+    echo "| --- | ---: | ---: | ---: | ---: | ---: | --- |"
+    for name in "${what[@]}"; do
+      "$deadheat" watch "$results/watch_lockfree" "$name" "$seconds" >"$results/watch.out" 2>"$results/watch.err" || true
+      printf '| %s | %s | %s | %s | %s | %s | %s |\n' "$name" "$seconds" "$(number_before 'looks?' "$results/watch.err")" \
+        "$(number_before 'stops?' "$results/watch.err")" "$(number_before 'data races?' "$results/watch.err")" \
+        "$(grep -c 'suspect, not' "$results/watch.err" || true)" "$(cat "$results/watch.out")"
+    done
+  } | tee "$results/watch-clean.md"
+  replace_section watch-clean "$results/watch-clean.md"
+}
+
+build_seeded() {
+  local race compiler debug
+  for race in 1 2 3; do
+    for compiler in g++ clang++-19; do
+      for debug in g g0; do
+        "$compiler" -std=c++20 -O2 "-$debug" -pthread "-DRACE=$race" bench/programs/watch_seeded.cpp \
+          -o "$results/watch_seeded_${race}_${compiler%%+*}_$debug"
+      done
+    done
+  done
+}
+
+measure_watch_found() {
+  local seconds=1.5 method pause binary found total looks
+  if [[ "$quick" == yes ]]; then seconds=0.5; fi
+  say "watch: seeded races"
+  build_seeded
+  {
+    echo "| time between locks | clock (suspected) | collide | confirm | binaries |"
+    echo "| ---: | ---: | ---: | ---: | ---: |"
+    for pause in 5 1000 5000 0; do
+      printf '| %s |' "$([[ $pause == 0 ]] && echo 'no locks' || echo "$pause us")"
+      for method in clock collide confirm; do
+        found=0 total=0
+        for binary in "$results"/watch_seeded_?_*_g "$results"/watch_seeded_?_*_g0; do
+          total=$((total + 1))
+          "$deadheat" watch --method "$method" --seed "$total" "$binary" "$pause" "$seconds" >/dev/null 2>"$results/watch.err" || true
+          looks="$(number_before 'data races?' "$results/watch.err")"
+          if [[ "$method" == clock ]]; then looks="$(grep -c 'suspect, not' "$results/watch.err" || true)"; fi
+          if ((looks > 0)); then found=$((found + 1)); fi
+        done
+        printf ' %s |' "$found"
+      done
+      printf ' %s |\n' "$total"
+    done
+    printf '\nBinaries: three races, built by g++ and clang++ with -O2, with and without -g. Each ran for %s s with four threads\n' "$seconds"
+    printf 'on %s cores, at the default budget, and touches the racing variable every 100 us in each thread.\n' "$cores"
+  } | tee "$results/watch-found.md"
+  replace_section watch-found "$results/watch-found.md"
+}
+
+# server_cost NAME PID LOAD...: requests per second of a running server and its CPU time for each, in turns without and with
+# the agent; LOAD prints the requests of about three seconds.
+server_cost() {
+  local name="$1" process="$2" way requests before after watcher rates=() costs=()
+  shift 2
+  local -A rate=([plain]=0 [watched]=0) cost=([plain]=0 [watched]=0)
+  for _ in 1 2 3; do
+    for way in plain watched; do
+      watcher=""
+      if [[ "$way" == watched ]]; then
+        "$deadheat" watch -q --duration 60s --pid "$process" >/dev/null 2>&1 &
+        watcher=$!
+        sleep 0.5
+      fi
+      before="$(awk '{ print $14 + $15 }' "/proc/$process/stat")"
+      requests="$("$@")"
+      after="$(awk '{ print $14 + $15 }' "/proc/$process/stat")"
+      if [[ -n "$watcher" ]]; then
+        kill -TERM "$watcher"
+        wait "$watcher" || true
+      fi
+      rates=("${rate[$way]}" "$requests") costs=("${cost[$way]}" "$before" "$after")
+      rate[$way]="$(awk -v a="${rates[0]}" -v b="${rates[1]}" 'BEGIN { print a + b / 3 }')"
+      cost[$way]="$(awk -v a="${costs[0]}" -v b="${costs[1]}" -v c="${costs[2]}" -v n="$requests" 'BEGIN { print a + (c - b) * 10000 / n / 3 }')"
+    done
+  done
+  awk -v name="$name" -v a="${rate[plain]}" -v b="${rate[watched]}" -v c="${cost[plain]}" -v d="${cost[watched]}" \
+    'BEGIN { printf "| %s | %.0f | %.0f | %+.1f%% | %.2f | %.2f | %+.1f%% |\n", name, a, b, 100 * (b / a - 1), c, d, 100 * (d / c - 1) }'
+}
+
+redis_load() { redis-benchmark -p 7391 -c 20 -n 150000 -t get -q --csv 2>/dev/null | awk -F'"' '/GET/ { print $4 }'; }
+nginx_load() { wrk -t1 -c16 -d3s http://127.0.0.1:7392/page.html | awk '/Requests\/sec/ { print $2 }'; }
+
+start_redis() {
+  redis-server --port 7391 --bind 127.0.0.1 --save "" --daemonize yes --dir "$results" --logfile redis.log --pidfile "$repository_root/$results/redis.pid"
+  sleep 0.5
+}
+
+measure_watch_cost() {
+  local rate runs=5 file="$results/watch.data" process
+  if [[ "$quick" == yes ]]; then runs=1; fi
+  if ! has_programs pbzip2 pigz; then return; fi
+  say "watch: cost"
+  g++ -std=c++20 -O2 -static bench/programs/measure.cpp -o "$results/measure"
+  # Text that compresses as text does.
+  cat "$build/bin/deadheat" docs/*.md src/*/*.cpp | head -c 12000000 >"$file"
+  {
+    for program in "pbzip2 -p2 -c -k" "pigz -p2 -c -k"; do
+      printf '%s plain\t%s %s\n' "${program%% *}" "$(command -v "${program%% *}") ${program#* }" "$file"
+      for rate in 10 100 300 1000; do
+        printf '%s %s\t%s watch -q --rate %s -- %s %s\n' "${program%% *}" "$rate" "$deadheat" "$rate" \
+          "$(command -v "${program%% *}") ${program#* }" "$file"
+      done
+    done
+  } >"$results/watch.commands"
+  "$results/measure" --runs "$runs" --time-limit 60 <"$results/watch.commands" >"$results/watch.tsv"
+  {
+    printf 'Measured on: %s. Least of %s runs in turn, the command itself included.\n\n' "$(machine)" "$runs"
+    echo "| program | watches per second | CPU seconds | against plain | peak memory against plain | output |"
+    echo "| --- | ---: | ---: | ---: | ---: | --- |"
+    awk -F'\t' '{
+      split($1, label, " ")
+      if (label[2] == "plain") { base[label[1]] = $2; memory[label[1]] = $3 }
+      printf "| %s | %s | %.2f | %+.1f%% | %+.1f MB | %s |\n", label[1], label[2], $2, 100 * ($2 / base[label[1]] - 1),
+        ($3 - memory[label[1]]) / 1024, $4 == "ok" ? "identical" : $4
+      if (label[2] != "plain") print label[1], label[2], 100 * ($2 / base[label[1]] - 1) >"build/bench/watch-cost.dat"
+    }' "$results/watch.tsv"
+    if has_programs redis-server redis-benchmark nginx wrk >&2; then
+      printf '\nServers that run already, in turns of about three seconds without and with the agent at its default budget, three times each:\n\n'
+      echo "| server | requests/s | watched | | CPU us per request | watched | |"
+      echo "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+      start_redis
+      process="$(cat "$results/redis.pid")"
+      server_cost redis "$process" redis_load
+      redis-cli -p 7391 shutdown nosave || true
+      start_nginx
+      server_cost nginx "$(pgrep -P "$(cat "$results/nginx/pid")" | head -n 1)" nginx_load
+      kill "$(cat "$results/nginx/pid")"
+    fi
+    printf '\n![CPU time against watches per second](watch-cost.svg)\n'
+  } | tee "$results/watch-cost.md"
+  replace_section watch-cost "$results/watch-cost.md"
+  gnuplot <<'PLOT'
+set terminal svg size 720,400 font "sans,13" background "white"
+set output "build/bench/watch-cost.svg"
+set title "deadheat watch: CPU time against an unwatched run"
+set xlabel "watches per second that were asked for"
+set ylabel "more CPU time, percent"
+set logscale x
+set xtics (10, 100, 300, 1000)
+set grid ytics
+set key top left
+plot for [program in "pbzip2 pigz"] \
+  "< grep '^".program." ' build/bench/watch-cost.dat" using 2:3 with linespoints lw 2 pt 7 title program
+PLOT
+  publish_plot watch-cost.svg
+}
+
+start_nginx() {
+  mkdir -p "$results/nginx"
+  head -c 1000 docs/watching.md >"$results/nginx/page.html"
+  cat >"$results/nginx/conf" <<CONF
+worker_processes 1;
+pid $repository_root/$results/nginx/pid;
+error_log $repository_root/$results/nginx/errors;
+events { worker_connections 256; }
+http {
+  access_log off;
+  client_body_temp_path $repository_root/$results/nginx/body;
+  proxy_temp_path $repository_root/$results/nginx/proxy;
+  fastcgi_temp_path $repository_root/$results/nginx/fastcgi;
+  uwsgi_temp_path $repository_root/$results/nginx/uwsgi;
+  scgi_temp_path $repository_root/$results/nginx/scgi;
+  server { listen 127.0.0.1:7392; root $repository_root/$results/nginx; }
+}
+CONF
+  nginx -c "$repository_root/$results/nginx/conf" 2>/dev/null
+  sleep 0.5
+}
+
+commands_of_redis() { redis-cli -p 7391 info stats | awk -F: '/total_commands_processed/ { printf "%d", $2 }'; }
+
+measure_watch_attach() {
+  local seconds=30 process load first second third fourth began between verdict maps
+  if [[ "$quick" == yes ]]; then seconds=3; fi
+  if ! has_programs redis-server redis-benchmark; then return; fi
+  say "watch: attaching to a redis under load"
+  start_redis
+  process="$(cat "$results/redis.pid")"
+  redis-benchmark -p 7391 -c 20 -n 100000000 -t get,set -q >"$results/redis-load.txt" 2>&1 &
+  load=$!
+  sleep 2
+  # Threads that redis starts late, and its allocator's memory, are there by now.
+  cp "/proc/$process/maps" "$results/maps-before.txt"
+  first="$(commands_of_redis)"
+  sleep 8
+  second="$(commands_of_redis)"
+  began="$(date +%s.%N)"
+  "$deadheat" watch --duration "${seconds}s" --pid "$process" 2>"$results/watch.err" || true
+  between="$(awk -v a="$began" -v b="$(date +%s.%N)" 'BEGIN { print b - a }')"
+  third="$(commands_of_redis)"
+  cp "/proc/$process/maps" "$results/maps-after.txt"
+  sleep 8
+  fourth="$(commands_of_redis)"
+  verdict="none failed"
+  if ! kill -0 "$load" 2>/dev/null; then verdict="the load ended: $(tail -c 200 "$results/redis-load.txt")"; fi
+  kill "$load" 2>/dev/null || true
+  wait "$load" 2>/dev/null || true
+  maps="$(cmp -s "$results/maps-before.txt" "$results/maps-after.txt" && echo "identical" || echo "differ")"
+  redis-cli -p 7391 shutdown nosave || true
+  {
+    echo "| | before | attached for $seconds s | after |"
+    echo "| --- | ---: | ---: | ---: |"
+    awk -v a="$first" -v b="$second" -v c="$third" -v d="$fourth" -v t="$between" \
+      'BEGIN { printf "| requests per second | %.0f | %.0f | %.0f |\n", (b - a) / 8, (c - b) / t, (d - c) / 8 }'
+    printf '\nRequests: %s. Memory maps of the process before and after: %s.\n' "$verdict" "$maps"
+    printf 'What it said: %s\n' "$(grep -m 1 'watched for' "$results/watch.err" | sed 's/^deadheat: //')"
+  } | tee "$results/watch-attach.md"
+  replace_section watch-attach "$results/watch-attach.md"
+}
+
+measure_watch_stress() {
+  local repeat=3
+  say "watch: many traps"
+  if [[ ! -x "$build/bin/deadheat_watch_agent_test" ]]; then
+    say "watch: deadheat_watch_agent_test was not built: left out"
+    return
+  fi
+  "$build/bin/deadheat_watch_agent_test" --gtest_filter='*TenThousandsOfTrapsChangeNothing' --gtest_repeat="$repeat" \
+    >"$results/watch-stress.txt" 2>&1 || true
+  {
+    awk '/hits [0-9]+/ { match($0, /hits [0-9]+/); hits += substr($0, RSTART + 5, RLENGTH - 5) }
+      /\[       OK \]/ { ++good } /\[  FAILED  \] Watch/ { ++bad }
+      END { printf "%d traps in %d runs with 8 threads; output as without the agent in %d of them.\n", hits, good + bad, good }' \
+      "$results/watch-stress.txt"
+  } | tee "$results/watch-stress.md"
+  replace_section watch-stress "$results/watch-stress.md"
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// `deadheat analyze DIR`: the races of what `deadheat record` has recorded.
+#pragma once
+
+#include <string>
+
+#include "cli/common_options.h"
+#include "cli/exit_codes.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "core/detector.h"
+
+namespace deadheat {
+
+struct RecordingChoices {
+  DetectorKind detector = DetectorKind::kFastTrack;
+  ReportFormat format = ReportFormat::kText;
+  ColourChoice colour = ColourChoice::kAuto;
+  bool has_stats = false;
+  bool is_single_block = false;
+  bool is_raw = false;
+  bool shows_suspects = false;
+};
+
+[[nodiscard]] ExitCode analyze_recording(const std::string& directory, const RecordingChoices& choices, Output output);
+
+}  // namespace deadheat

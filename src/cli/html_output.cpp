@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/html_output.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "cli/messages.h"
+#include "report/html_page.h"
+#include "report/store_json.h"
+
+namespace deadheat {
+
+void add_html_option(CLI::App& command, std::optional<std::string>& path) {
+  command.add_option("--html", path, "Write a page for a browser as well, in one file")->option_text("FILE");
+}
+
+Status write_page(Output& output, const std::string& report) {
+  auto page = format_html_page(report);
+  if (!page.ok()) return page.error();
+  return output.write(page.value());
+}
+
+Result<std::string> report_of_store(Store& store, const RaceFilter& filter) {
+  const auto rows = store.races(filter);
+  if (!rows.ok()) return rows.error();
+  std::vector<RaceDetails> races;
+  for (const RaceRow& row : rows.value()) {
+    auto details = store.race(row.race.fingerprint);
+    if (!details.ok()) return details.error();
+    races.push_back(std::move(details).value());
+  }
+  const auto runs = store.runs();
+  if (!runs.ok()) return runs.error();
+  return format_store_report(DEADHEAT_VERSION, store.place(), races, runs.value());
+}
+
+namespace {
+
+std::string content_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+ExitCode refuse(const std::string& message, ExitCode code) {
+  print_error(message);
+  return code;
+}
+
+}  // namespace
+
+std::optional<ExitCode> report_document(const std::vector<std::string>& files, const std::optional<std::string>& page) {
+  if (files.size() != 1) return std::nullopt;
+  const std::string content = content_of_file(files.front());
+  const std::size_t first = content.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || content[first] != '{') return std::nullopt;
+  if (!page) {
+    return refuse(fmt::format("'{}' is a JSON report already; --html FILE makes a page of it", files.front()),
+                  ExitCode::kUsage);
+  }
+  const auto text = format_html_page(content);
+  if (!text.ok()) return refuse(about_file(files.front(), text.error().message), ExitCode::kFailure);
+  auto output = Output::open(page);
+  if (!output.ok()) return refuse(output.error().message, ExitCode::kFailure);
+  const Status status = output.value().write(text.value());
+  if (!status.ok()) return refuse(status.error().message, ExitCode::kFailure);
+  return ExitCode::kSuccess;
+}
+
+}  // namespace deadheat

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/rebuilt_accesses.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "watch/decode_site.h"
+#include "watch/site_address.h"
+
+namespace deadheat {
+
+namespace {
+
+constexpr std::size_t kSamplesInPiece = 256;
+
+struct Piece {
+  std::size_t thread = 0;
+  std::size_t first = 0;
+  std::size_t last = 0;
+  replay::RebuiltThread rebuilt;
+};
+
+// The sampled instructions themselves.
+replay::RebuiltThread sampled_only(const replay::CodeSpace& code, const RecordedThread& thread, std::size_t first,
+                                   std::size_t last) {
+  replay::RebuiltThread result;
+  for (std::size_t at = first; at < last; ++at) {
+    const RegisterFile& registers = thread.samples[at].registers;
+    const auto decoded = watch::decode_instruction(code.bytes_at(registers.ip));
+    if (!decoded || !decoded->site) continue;
+    const watch::Site& site = *decoded->site;
+    watch::Registers known;
+    std::copy(registers.general.begin(), registers.general.end(), known.general);
+    known.instruction_pointer = registers.ip;
+    replay::RebuiltAccess access;
+    access.code = registers.ip;
+    access.address = watch::address_of(site, known);
+    access.size = site.size;
+    access.is_atomic = (site.flags & watch::kAtomicSite) != 0;
+    access.is_stack = (site.flags & watch::kStackSite) != 0;
+    access.sample = static_cast<std::uint32_t>(at);
+    for (const std::uint8_t direction : {watch::kReads, watch::kWrites}) {
+      if ((site.flags & direction) == 0) continue;
+      access.is_write = direction == watch::kWrites;
+      result.accesses.push_back(access);
+    }
+  }
+  result.counts.samples = last - first;
+  return result;
+}
+
+void add_counts(const replay::RebuildCounts& counts, RecordingStats& stats) {
+  stats.by_register += counts.rebuilt_register;
+  stats.by_code += counts.rebuilt_pc_relative;
+  stats.by_memory += counts.rebuilt_memory;
+  stats.accesses_on_path += counts.accesses_on_path;
+  stats.conflicts += counts.conflicts;
+}
+
+}  // namespace
+
+RebuiltAccesses rebuild_accesses(const Recording& recording, const std::vector<CodeMapping>& mappings,
+                                 const RecordingRequest& request, RecordingStats& stats) {
+  const replay::CodeSpace code = replay::CodeSpace::load(mappings);
+  replay::RebuildOptions options;
+  options.is_single_block = request.reconstruction == Reconstruction::kSingleBlock;
+  std::vector<Piece> pieces;
+  std::uint64_t samples = 0;
+  for (std::size_t at = 0; at < recording.threads.size(); ++at) {
+    const std::size_t count = recording.threads[at].samples.size();
+    samples += count;
+    for (std::size_t first = 0; first < count; first += kSamplesInPiece) {
+      pieces.push_back({at, first, std::min(count, first + kSamplesInPiece), {}});
+    }
+  }
+  std::atomic<std::size_t> next{0};
+  std::mutex telling;
+  std::uint64_t done = 0;
+  std::uint64_t accesses = 0;
+  const auto work = [&] {
+    for (;;) {
+      const std::size_t number = next.fetch_add(1, std::memory_order_relaxed);
+      if (number >= pieces.size()) return;
+      Piece& piece = pieces[number];
+      const RecordedThread& thread = recording.threads[piece.thread];
+#if __has_include("replay/window.h")
+      piece.rebuilt = request.reconstruction == Reconstruction::kNone
+                          ? sampled_only(code, thread, piece.first, piece.last)
+                          : replay::rebuild(code, thread, piece.first, piece.last, options);
+#else
+      piece.rebuilt = sampled_only(code, thread, piece.first, piece.last);
+#endif
+      const std::lock_guard<std::mutex> hold(telling);
+      done += piece.last - piece.first;
+      accesses += piece.rebuilt.accesses.size();
+      if (request.progress) request.progress(done, samples, accesses);
+    }
+  };
+  const unsigned workers = request.workers != 0 ? request.workers : std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::thread> others;
+  for (unsigned at = 1; at < workers && at < pieces.size(); ++at) others.emplace_back(work);
+  work();
+  for (std::thread& other : others) other.join();
+
+  RebuiltAccesses result;
+  result.threads.resize(recording.threads.size());
+  for (Piece& piece : pieces) {
+    auto& all = result.threads[piece.thread];
+    all.insert(all.end(), piece.rebuilt.accesses.begin(), piece.rebuilt.accesses.end());
+    add_counts(piece.rebuilt.counts, stats);
+  }
+  result.warnings = code.warnings();
+  return result;
+}
+
+PathKnowledge::PathKnowledge(const RecordedThread& thread, const std::function<bool(std::uint64_t code)>& is_library) {
+  for (const PathPiece& piece : thread.path) {
+    for (std::size_t at = 0; at < piece.code.size(); ++at) {
+      if (is_library(piece.code[at])) library_.push_back(piece.first_position + at);
+    }
+  }
+}
+
+bool PathKnowledge::crosses_library(const RegisterSample& sample, std::int64_t distance) const {
+  if (library_.empty() || !sample.position || distance == 0) return false;
+  const std::uint64_t there = *sample.position + static_cast<std::uint64_t>(distance);
+  const auto [low, high] = std::minmax(*sample.position, there);
+  const auto found = std::lower_bound(library_.begin(), library_.end(), low);
+  return found != library_.end() && *found <= high;
+}
+
+}  // namespace deadheat
