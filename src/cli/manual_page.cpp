@@ -46,12 +46,17 @@ struct Footer {
   std::string exit_codes;
 };
 
-Footer read_footer(std::string_view text) {
+Footer read_footer(std::string whole) {
+  // The exit codes are a paragraph, also where they follow a line of prose.
+  const auto codes = whole.find("\n" + std::string(kExitCodes));
+  if (codes != std::string::npos) whole.insert(codes, "\n");
+  std::string_view text = whole;
   Footer footer;
   while (!text.empty()) {
     const auto end = text.find("\n\n");
     std::string_view paragraph = text.substr(0, end);
     text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 2);
+    while (!paragraph.empty() && paragraph.front() == '\n') paragraph.remove_prefix(1);
     if (starts_with(paragraph, kWholeLine)) {
       const auto line_end = paragraph.find('\n');
       footer.synopsis = paragraph.substr(kWholeLine.size(), line_end - kWholeLine.size());
