@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <span>
 
 #include "cli/messages.h"
 #include "cli/progress.h"
 #include "cli/thread_census.h"
+#include "report/access_census.h"
 #include "trace/event_source.h"
 #include "trace/trace_checker.h"
 
@@ -136,6 +139,28 @@ Result<AnalysisRun> run_analysis(const AnalysisRequest& request) {
   auto source = open_trace(request.path);
   if (!source.ok()) return source.error();
   return Analyser(request, std::move(source).value()).run();
+}
+
+void count_accesses(Analysis& analysis) {
+  std::error_code ignored;
+  if (analysis.findings.empty() || !std::filesystem::is_regular_file(analysis.trace_path, ignored)) return;
+  auto source = open_trace(analysis.trace_path);
+  if (!source.ok()) return;
+  AccessCensus census(analysis.findings);
+  ProgressLine progress;
+  std::uint64_t left = analysis.event_count;
+  std::uint64_t read = 0;
+  while (left != 0) {
+    const auto batch = source.value()->next_batch();
+    if (!batch.ok() || batch.value().empty()) break;
+    const auto events = batch.value().first(std::min<std::size_t>(batch.value().size(), left));
+    census.add(events);
+    left -= events.size();
+    read += events.size();
+    progress.update(source.value()->progress(), read);
+  }
+  // A file that changed meanwhile says nothing.
+  if (left == 0) analysis.contexts = census.contexts();
 }
 
 }  // namespace deadheat

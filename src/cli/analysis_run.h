@@ -37,4 +37,9 @@ struct AnalysisRun {
 // Errors: those of open_trace(). Shows its progress on a terminal.
 [[nodiscard]] Result<AnalysisRun> run_analysis(const AnalysisRequest& request);
 
+// Reads the trace once more, up to where it was analysed, for what the accesses to racing memory
+// have in common: Analysis::contexts. Nothing happens without races, or if the file is no regular
+// one (a pipe has been read).
+void count_accesses(Analysis& analysis);
+
 }  // namespace deadheat

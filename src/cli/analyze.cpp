@@ -10,6 +10,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/analysis_run.h"
 #include "cli/analyze_recording.h"
@@ -19,10 +21,13 @@
 #include "cli/messages.h"
 #include "cli/output.h"
 #include "cli/rate.h"
+#include "cli/report_files.h"
+#include "cli/store_writer.h"
 #include "cli/terminal.h"
 #include "report/describe.h"
 #include "report/finding_json.h"
 #include "report/finding_text.h"
+#include "report/race_record.h"
 #include "trace/recording_file.h"
 
 namespace deadheat {
@@ -39,13 +44,17 @@ struct AnalyzeOptions {
   std::optional<std::uint64_t> period;
   bool strict_atomics = false;
   bool no_check = false;
+  bool no_counts = false;
   bool stats = false;
   RecordingChoices recording;
+  ReportFileOptions files;
+  StoreOptions store;
 };
 
 constexpr char kAnalyzeFooter[] = R"(Examples:
   deadheat analyze run.trace
   deadheat analyze run.trace --format json --output races.json
+  deadheat analyze run.trace --sarif races.sarif --baseline known.json
   deadheat analyze run.trace --detector reference --stats
   deadheat analyze run.trace --detector pacer --rate 3% --seed 7
   deadheat analyze run1                           a recording, by 'deadheat record'
@@ -70,7 +79,8 @@ shows them, 'deadheat watch' can confirm them.
 
 A trace that stops early or is damaged: the races before that point are shown.
 
-Exit codes: 0 no race; 66 races found; 1 bad trace or failure; 2 bad usage.)";
+Exit codes: 0 no race; 66 races found (that are not in the --baseline); 1 bad trace or
+failure; 2 bad usage.)";
 
 std::string format_run_stats(const AnalysisRun& run) {
   const Analysis& analysis = run.analysis;
@@ -138,6 +148,21 @@ Status check_recording_options(const AnalyzeOptions& options) {
   return Error{ErrorCode::kUnsupported, fmt::format("{} is for recordings, which are directories", stray)};
 }
 
+// Of a trace that could be read at all.
+void keep(const Analysis& analysis, double seconds, const std::vector<Sighting>& races, const AnalyzeOptions& options) {
+  StoreWriter store(options.store);
+  StoredRun run;
+  run.mode = "analyze";
+  run.program = analysis.trace_path;
+  store.begin(run);
+  store.add(run, races);
+  if (options.rate) run.rate = *options.rate;
+  if (analysis.sampled) run.effective_rate = effective_rate(*analysis.sampled);
+  run.duration = static_cast<Microseconds>(seconds * 1e6);
+  run.status = analysis.incomplete ? "incomplete" : "done";
+  store.finish(run);
+}
+
 ExitCode analyze(AnalyzeOptions& options) {
   if (const Status status = check_recording_options(options); !status.ok()) {
     print_error(fmt::format("{}; see 'deadheat analyze --help'", status.error().message));
@@ -150,6 +175,11 @@ ExitCode analyze(AnalyzeOptions& options) {
   if (options.strict_atomics) options.request.detector_options.release_sequences = ReleaseSequences::kCpp20;
   if (options.no_check) options.request.checking = Checking::kOff;
 
+  auto files = ReportFiles::open(options.files);
+  if (!files.ok()) {
+    print_error(files.error().message);
+    return ExitCode::kFailure;
+  }
   auto output = Output::open(options.output);
   if (!output.ok()) {
     print_error(output.error().message);
@@ -166,11 +196,12 @@ ExitCode analyze(AnalyzeOptions& options) {
     options.recording.has_stats = options.stats;
     return analyze_recording(options.request.path, options.recording, std::move(output).value());
   }
-  const auto run = run_analysis(options.request);
+  auto run = run_analysis(options.request);
   if (!run.ok()) {
     print_error(about_file(options.request.path, run.error().message));
     return ExitCode::kFailure;
   }
+  if (!options.no_counts) count_accesses(run.value().analysis);
   const ColourMode colour = colour_for(options.colour, output.value().descriptor());
   const bool to_file = output.value().is_file();
   const Status written = output.value().write(format_report(run.value(), options, colour));
@@ -182,8 +213,17 @@ ExitCode analyze(AnalyzeOptions& options) {
   if (to_file) fmt::print(stderr, "{}", format_summary(analysis, ColourMode::kPlain));
   print_damage(run.value());
   if (options.request.detector == DetectorKind::kPacer) note_missing_periods(options, analysis);
-  if (run.value().error) return ExitCode::kFailure;
-  return analysis.findings.empty() ? ExitCode::kSuccess : ExitCode::kRacesFound;
+  std::vector<Sighting> races;
+  for (std::size_t index = 0; index < analysis.findings.size(); ++index) {
+    races.push_back(sighting_of(analysis.findings[index], analysis.dictionary, context_of(analysis, index)));
+  }
+  if (analysis.event_count != 0) keep(analysis, run.value().seconds, races, options);
+  const RaceReport report = files.value().report_of(analysis.trace_path, std::move(races));
+  if (const std::string compared = files.value().describe_baseline(report); !compared.empty()) print_note(compared);
+  const Status others = files.value().write(report, [&] { return format_json_report(analysis); });
+  if (!others.ok()) print_error(others.error().message);
+  if (run.value().error || !others.ok()) return ExitCode::kFailure;
+  return report.failures() == 0 ? ExitCode::kSuccess : ExitCode::kRacesFound;
 }
 
 }  // namespace
@@ -219,6 +259,8 @@ void add_analyze_command(CLI::App& app, ExitCode& result) {
   command->add_flag("--strict-atomics", options->strict_atomics,
                     "C++20: a relaxed store of the releasing thread ends its release sequence");
   command->add_flag("--no-check", options->no_check, "Trust the trace: do not check that it is well formed");
+  command->add_flag("--no-counts", options->no_counts,
+                    "Do not read the trace again to count which locks the accesses to racing memory held");
   command->add_flag("--stats", options->stats, "Show how often each rule of the detector was applied");
   CLI::Option* const racez = command->add_flag("--racez", options->recording.is_single_block,
                                                "Recordings: rebuild within one basic block only, as RaceZ does");
@@ -227,6 +269,8 @@ void add_analyze_command(CLI::App& app, ExitCode& result) {
   command->add_flag("--suspects", options->recording.shows_suspects,
                     "Recordings: also pairs that an atomic operation may order");
   add_colour_option(*command, options->colour);
+  add_report_file_options(*command, options->files);
+  add_store_options(*command, options->store);
   command->callback([options, &result] { result = analyze(*options); });
 }
 

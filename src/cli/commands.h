@@ -17,6 +17,7 @@ void add_watch_command(CLI::App& app, ExitCode& result);
 void add_record_command(CLI::App& app, ExitCode& result);
 void add_report_command(CLI::App& app, ExitCode& result);
 void add_serve_command(CLI::App& app, ExitCode& result);
+void add_races_command(CLI::App& app, ExitCode& result);
 void add_tune_command(CLI::App& app, ExitCode& result);
 void add_analyze_command(CLI::App& app, ExitCode& result);
 

@@ -14,10 +14,6 @@
 
 namespace deadheat {
 
-void add_html_option(CLI::App& command, std::optional<std::string>& path) {
-  command.add_option("--html", path, "Write a page for a browser as well, in one file")->option_text("FILE");
-}
-
 Status write_page(Output& output, const std::string& report) {
   auto page = format_html_page(report);
   if (!page.ok()) return page.error();

@@ -2,7 +2,6 @@
 // --html: a report as a page for a browser, besides what else a command writes.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,8 +12,6 @@
 #include "store/store.h"
 
 namespace deadheat {
-
-void add_html_option(CLI::App& command, std::optional<std::string>& path);
 
 // Of a JSON report. Errors: kIo; those of format_html_page().
 Status write_page(Output& output, const std::string& report);

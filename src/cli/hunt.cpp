@@ -21,6 +21,7 @@
 #include "cli/common_options.h"
 #include "cli/duration.h"
 #include "cli/hunt_again.h"
+#include "cli/hunt_json.h"
 #include "cli/hunt_loop.h"
 #include "cli/hunt_screen.h"
 #include "cli/hunt_state.h"
@@ -28,7 +29,10 @@
 #include "cli/live_output.h"
 #include "cli/messages.h"
 #include "cli/program_words.h"
+#include "cli/report_files.h"
 #include "cli/run_settings.h"
+#include "cli/store_writer.h"
+#include "report/race_record.h"
 
 namespace deadheat {
 
@@ -50,6 +54,8 @@ struct HuntOptions {
   HuntStrategy strategy = HuntStrategy::kDrfinder;
   std::chrono::milliseconds time_limit{60'000};
   std::string directory = kDefaultDirectory;
+  ReportFileOptions files;
+  StoreOptions store;
   bool show_output = false;
   bool force = false;
   CLI::App* command = nullptr;
@@ -111,8 +117,17 @@ ExitCode hunt_failed(const Error& error, ExitCode code) {
   return code;
 }
 
-ExitCode exit_code_after(const HuntLoop& loop, const Status& status, const RunSettings& settings) {
-  if (loop.ledger().has_found()) return exit_code(settings.exit_code.value_or(kDefaultRaceExitCode));
+// What a hunt of all runs together has for other tools.
+RaceReport report_of(const HuntLedger& ledger, const ReportFiles& files, const std::string& program) {
+  std::vector<Sighting> races;
+  for (const HuntRace& race : ledger.races()) races.push_back(sighting_of(race.race));
+  return files.report_of(program, std::move(races));
+}
+
+ExitCode exit_code_after(const HuntLoop& loop, const RaceReport& report, const Status& status,
+                         const RunSettings& settings) {
+  if (report.failures() != 0 || !loop.ledger().findings().empty())
+    return exit_code(settings.exit_code.value_or(kDefaultRaceExitCode));
   if (!status.ok()) return ExitCode::kFailure;
   if (loop.interruption()) return exit_code(128 + *loop.interruption());
   return ExitCode::kSuccess;
@@ -127,6 +142,8 @@ ExitCode hunt_program(const HuntOptions& options, std::vector<std::string> words
   if (!plan) return result;
   symbolise_locally(*plan);
   const HuntSetup setup = setup_of_hunt(options, std::move(words));
+  auto files = ReportFiles::open(options.files);
+  if (!files.ok()) return hunt_failed(files.error(), ExitCode::kFailure);
   auto screen = HuntScreen::open(options.screen, again_command(options), setup.runs);
   if (!screen.ok()) return hunt_failed(screen.error(), ExitCode::kFailure);
   auto directory = HuntDirectory::create(options.directory, setup);
@@ -138,12 +155,16 @@ ExitCode hunt_program(const HuntOptions& options, std::vector<std::string> words
   if (!signals.ok()) return hunt_failed(signals.error(), ExitCode::kFailure);
   const HuntLimits limits{setup.runs, options.jobs, options.until_quiet, options.show_output};
   HuntLoop loop(setup, limits, *std::move(plan), std::move(suppressions).value(), *directory.value(), *screen.value(),
-                *signals.value());
+                *signals.value(), options.store);
   const Status status = loop.run();
   if (!status.ok()) print_error(status.error().message);
   const Status written = screen.value()->finish(loop.ledger(), setup);
   if (!written.ok()) return hunt_failed(written.error(), ExitCode::kFailure);
-  return exit_code_after(loop, status, options.settings);
+  const RaceReport report = report_of(loop.ledger(), files.value(), setup.command.front());
+  if (const std::string compared = files.value().describe_baseline(report); !compared.empty()) print_note(compared);
+  const Status others = files.value().write(report, [&] { return format_hunt_json(loop.ledger(), setup); });
+  if (!others.ok()) return hunt_failed(others.error(), ExitCode::kFailure);
+  return exit_code_after(loop, report, status, options.settings);
 }
 
 ExitCode hunt(HuntOptions& options) {
@@ -243,6 +264,8 @@ void add_hunt_command(CLI::App& app, ExitCode& result) {
   add_format_option(*command, options->screen.format);
   command->add_option("-o,--output", options->screen.output, "Write the report to this file")->option_text("FILE");
   add_colour_option(*command, options->screen.colour);
+  add_report_file_options(*command, options->files);
+  add_store_options(*command, options->store);
   command->add_flag("-q,--quiet", options->screen.quiet, "Show what is found and nothing else");
   command->add_flag("--force", options->force, "Run the program even if it was not built for race detection");
   command->callback([options, &result] { result = hunt(*options); });

@@ -147,7 +147,7 @@ class Repetition {
     live.output = options_.output;
     live.colour = options_.colour;
     live.quiet = options_.quiet;
-    auto output = LiveOutput::open(live, STDERR_FILENO);
+    auto output = LiveOutput::open(live, STDERR_FILENO, {});  // a repetition is not kept
     if (!output.ok()) return output.error();
     const auto signals = WatchedSignals::open();
     if (!signals.ok()) return signals.error();

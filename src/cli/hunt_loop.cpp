@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/messages.h"
+#include "report/race_record.h"
 
 namespace deadheat {
 
@@ -31,7 +32,31 @@ Status HuntLoop::start_one() {
   auto started = HuntRun::start(plan_, std::move(request), signals_, suppressions_, symbolizer_);
   if (!started.ok()) return started.error();
   active_.push_back(std::move(started).value());
+  begin_storing(*active_.back());
   return {};
+}
+
+void HuntLoop::begin_storing(const HuntRun& run) {
+  StoredRun& stored = stored_[run.request().number];
+  stored.mode = "hunt";
+  stored.program = plan_.path;
+  stored.arguments = stored_arguments(plan_.arguments);
+  store_.begin(stored);
+}
+
+void HuntLoop::finish_storing(HuntRun& run, const RunRecord& record) {
+  const auto stored = stored_.find(record.number);
+  if (stored == stored_.end()) return;
+  std::vector<Sighting> races;
+  for (const LiveRace& race : run.report().races()) {
+    if (!race.is_suppressed) races.push_back(sighting_of(race));
+  }
+  store_.add(stored->second, races);
+  stored->second.duration = static_cast<Microseconds>(record.seconds * 1e6);
+  const bool is_deadlocked = record.end == RunEnd::kDeadlock;
+  stored->second.status = is_deadlocked ? "deadlock" : status_words(record.exit_status, record.signal, "ended");
+  store_.finish(stored->second);
+  stored_.erase(stored);
 }
 
 Status HuntLoop::run() {
@@ -65,6 +90,7 @@ void HuntLoop::wait() {
     HuntRun& run = *active_[index];
     if (waits[index + 1].revents != 0) {
       run.receive({[&](const LiveRace& race) {
+                     store_.add(stored_[run.request().number], {sighting_of(race)});
                      const HuntRace* fresh = ledger_.meet(race, run.request());
                      if (fresh != nullptr) screen_.show_race(*fresh, ledger_.races().size());
                    },
@@ -102,6 +128,7 @@ void HuntLoop::close(HuntRun& run) {
   const HuntFinding* finding = ledger_.close(run.finish(), run);
   if (finding != nullptr) screen_.show_finding(*finding);
   const RunRecord& record = ledger_.runs().back();
+  finish_storing(run, record);
   screen_.show_run(record);
   if (run.damage()) {
     screen_.show_warning(run.damage()->message);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@
 #include "cli/hunt_screen.h"
 #include "cli/hunt_state.h"
 #include "cli/run_child.h"
+#include "cli/store_writer.h"
 
 namespace deadheat {
 
@@ -31,14 +33,15 @@ struct HuntLimits {
 class HuntLoop {
  public:
   HuntLoop(const HuntSetup& setup, const HuntLimits& limits, ChildRequest plan, Suppressions suppressions,
-           HuntDirectory& directory, HuntScreen& screen, const WatchedSignals& signals)
+           HuntDirectory& directory, HuntScreen& screen, const WatchedSignals& signals, const StoreOptions& store)
       : setup_(setup),
         limits_(limits),
         plan_(std::move(plan)),
         suppressions_(std::move(suppressions)),
         directory_(directory),
         screen_(screen),
-        signals_(signals) {}
+        signals_(signals),
+        store_(store) {}
 
   // Until there is nothing more to run, or the user had enough. Errors: kIo (a run cannot
   // be started; those before it are in the ledger).
@@ -55,6 +58,8 @@ class HuntLoop {
   void handle_signals();
   void close_those_that_are_over();
   void close(HuntRun& run);
+  void begin_storing(const HuntRun& run);
+  void finish_storing(HuntRun& run, const RunRecord& record);
   void remove_stale_files();
 
   const HuntSetup& setup_;
@@ -64,6 +69,8 @@ class HuntLoop {
   HuntDirectory& directory_;
   HuntScreen& screen_;
   const WatchedSignals& signals_;
+  StoreWriter store_;
+  std::map<std::uint32_t, StoredRun> stored_;  // active runs, by number
 
   HuntLedger ledger_;
   std::shared_ptr<Symbolizer> symbolizer_ = std::make_shared<Symbolizer>();

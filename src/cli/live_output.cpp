@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "cli/html_output.h"
 #include "cli/messages.h"
 #include "report/describe.h"
 #include "report/finding_json.h"
 #include "report/live_text.h"
+#include "report/race_record.h"
 
 namespace deadheat {
 
@@ -57,7 +57,9 @@ std::vector<std::string> sampling_lines(const LiveReport& report, const LiveEndi
 
 }  // namespace
 
-Result<LiveOutput> LiveOutput::open(const LiveOutputOptions& options, int descriptor) {
+Result<LiveOutput> LiveOutput::open(const LiveOutputOptions& options, int descriptor, StoredRun run) {
+  auto files = ReportFiles::open(options.files);
+  if (!files.ok()) return files.error();
   std::optional<std::string> text_path = options.log_path;
   std::optional<Output> document;
   if (options.format == ReportFormat::kJson) {
@@ -76,13 +78,7 @@ Result<LiveOutput> LiveOutput::open(const LiveOutputOptions& options, int descri
     descriptor = open_log(*text_path);
     if (descriptor < 0) return cannot_write(*text_path);
   }
-  std::optional<Output> page;
-  if (options.html) {
-    auto opened = Output::open(options.html);
-    if (!opened.ok()) return opened.error();
-    page.emplace(std::move(opened).value());
-  }
-  return LiveOutput(options, descriptor, std::move(document), std::move(page));
+  return LiveOutput(options, descriptor, std::move(document), std::move(files).value(), std::move(run));
 }
 
 LiveOutput::~LiveOutput() {
@@ -124,40 +120,75 @@ void LiveOutput::show(const LiveReport::News& news, std::uint32_t process) {
   if (news.notice && !options_.quiet) {
     write(process, fmt::format("deadheat: process {}: {}\n", process, printable(*news.notice)));
   }
-  if (news.race == nullptr || options_.format == ReportFormat::kJson) return;
+  if (news.race == nullptr) return;
+  store_.add(run_, {sighting_of(*news.race)});
+  show_race(*news.race, process);
+}
+
+void LiveOutput::show_race(const LiveRace& race, std::uint32_t process) {
+  if (options_.format == ReportFormat::kJson) return;
   const ColourMode colour = colour_for(options_.colour, descriptor_for(process));
-  write(process, format_live_race(*news.race, ++shown_, colour) + "\n");
+  write(process, format_live_race(race, ++shown_, colour) + "\n");
+}
+
+std::uint64_t LiveOutput::failing_count(LiveReport& report) const {
+  std::uint64_t count = 0;
+  for (const LiveRace& race : report.races()) count += race.is_suppressed || is_known(race) ? 0 : 1;
+  return count;
+}
+
+void LiveOutput::keep(LiveReport& report, const LiveEnding& ending, const std::vector<Sighting>& races) {
+  store_.add(run_, races);
+  if (const auto sampling = report.sampling()) {
+    run_.rate = share_of_million(sampling->totals.rate);
+    run_.effective_rate = effective_rate(sampling->totals);
+    run_.overhead = cost_share(sampling->totals);
+  }
+  if (ending.overhead) run_.overhead = ending.overhead;
+  run_.status = status_words(ending.exit_status, ending.signal, "done");
+  store_.finish(run_);
 }
 
 void LiveOutput::show_all(LiveReport& report) {
   for (const LiveRace& race : report.races()) {
-    if (!race.is_suppressed) show({&race, std::nullopt}, race.live.process);
+    if (!race.is_suppressed) show_race(race, race.live.process);
   }
 }
 
 Status LiveOutput::finish(LiveReport& report, const LiveEnding& ending) {
   const ColourMode colour = colour_for(options_.colour, descriptor_);
+  std::vector<Sighting> races;
+  for (const LiveRace& race : report.races()) {
+    if (!race.is_suppressed) races.push_back(sighting_of(race));
+  }
+  keep(report, ending, races);
+  const RaceReport reported = files_.report_of(ending.program, std::move(races));
   std::string text;
   if (!options_.quiet) {
     for (const std::string& loss : describe_losses(report)) text += fmt::format("deadheat: warning: {}\n", loss);
     if (ending.problem) text += fmt::format("deadheat: warning: {}\n", printable(*ending.problem));
     const std::string totals = report.process_count() == 0 ? "nothing was checked" : describe_totals(report, colour);
     text += fmt::format("deadheat: {}{}\n", totals, ending.words);
+    const std::string compared = files_.describe_baseline(reported);
+    if (!compared.empty()) text += fmt::format("deadheat: {}\n", compared);
     for (const std::string& line : sampling_lines(report, ending)) text += fmt::format("deadheat: {}\n", line);
   }
   if (options_.stats) text += format_live_stats(report);
-  std::string json;
-  if (options_.format == ReportFormat::kJson || page_) {
-    json = format_live_json_report(report, {DEADHEAT_VERSION, ending.program, ending.exit_status, ending.signal,
+  const auto json = [&] {
+    return format_live_json_report(report, {DEADHEAT_VERSION, ending.program, ending.exit_status, ending.signal,
                                             ending.problem, ending.sampling_requested, ending.cold_sampling_requested});
-  }
-  if (page_) {
-    if (Status status = write_page(*page_, json); !status.ok()) return status;
-  }
+  };
+  Status shown;
   if (options_.format == ReportFormat::kText) {
     write(0, text);
-    return {};
+  } else {
+    shown = write_document(json(), text);
   }
+  Status written = files_.write(reported, json);
+  return shown.ok() ? written : shown;
+}
+
+Status LiveOutput::write_document(const std::string& json, const std::string& text) {
   if (!document_) {
     write(0, json);
     return {};
@@ -171,13 +202,14 @@ Status LiveOutput::finish(LiveReport& report, const LiveEnding& ending) {
 void add_live_options(CLI::App& command, LiveOutputOptions& options, std::vector<std::string>& suppressions) {
   add_format_option(command, options.format);
   command.add_option("-o,--output", options.output, "Write the report to this file")->option_text("FILE");
-  add_html_option(command, options.html);
   command
       .add_option("--suppressions", suppressions, "Races not to report, in TSan's syntax; may be given several times")
       ->allow_extra_args(false)
       ->option_text("FILE");
   command.add_flag("--stats", options.stats, "Show what the detector did, and what each suppression hid");
   add_colour_option(command, options.colour);
+  add_report_file_options(command, options.files);
+  add_store_options(command, options.store);
 }
 
 Result<Suppressions> read_suppressions(const std::vector<std::string>& paths) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// LiveOutput: where `run` and `report` show races, and in which form.
+// LiveOutput: where `run`, `watch` and `report` show races, in which form, and where they are kept.
 //
 // Text goes out race by race, as soon as one is known, because the program may
-// never end by itself; JSON is one document at the end. A file that cannot be
+// never end by itself, and is in the store by then; documents come at the end. A file that cannot be
 // opened is an error before the program starts; one that cannot be written later
 // (the disk is full) is said once, and the program goes on.
 #pragma once
@@ -18,6 +18,8 @@
 #include "base/result.h"
 #include "cli/common_options.h"
 #include "cli/output.h"
+#include "cli/report_files.h"
+#include "cli/store_writer.h"
 #include "report/live_report.h"
 
 namespace deadheat {
@@ -25,13 +27,14 @@ namespace deadheat {
 struct LiveOutputOptions {
   ReportFormat format = ReportFormat::kText;
   std::optional<std::string> output;
-  std::optional<std::string> html;
   // Text for people goes there instead of to standard error; "%p" becomes the
   // number of the process that a race was found in.
   std::optional<std::string> log_path;
   ColourChoice colour = ColourChoice::kAuto;
   bool stats = false;
   bool quiet = false;
+  StoreOptions store;
+  ReportFileOptions files;
 };
 
 // What happened, for the summary.
@@ -43,12 +46,14 @@ struct LiveEnding {
   std::optional<std::string> problem;  // why the report is not complete
   bool sampling_requested = false;
   bool cold_sampling_requested = false;
+  std::optional<double> overhead;  // share of the time, if it is not the report that knows
 };
 
 class LiveOutput {
  public:
-  // `descriptor` is where text goes without an option. Errors: kIo.
-  static Result<LiveOutput> open(const LiveOutputOptions& options, int descriptor);
+  // `descriptor` is where text goes without an option; `run` is what the store is told of it: mode,
+  // program, arguments, rate. Errors: kIo; those of ReportFiles.
+  static Result<LiveOutput> open(const LiveOutputOptions& options, int descriptor, StoredRun run);
 
   LiveOutput(LiveOutput&& other) noexcept = default;
   LiveOutput(const LiveOutput&) = delete;
@@ -56,29 +61,46 @@ class LiveOutput {
   LiveOutput& operator=(const LiveOutput&) = delete;
   ~LiveOutput();
 
-  // What a packet brought.
+  // The program runs.
+  void begin() { store_.begin(run_); }
+  // What a packet brought. A race is in the store when this returns.
   void show(const LiveReport::News& news, std::uint32_t process);
+  // Whether a race is in the baseline.
+  [[nodiscard]] bool is_known(const LiveRace& race) const { return files_.is_known(race.fingerprint); }
+  // How many races count for the exit code.
+  [[nodiscard]] std::uint64_t failing_count(LiveReport& report) const;
   // All races of a finished report, in text.
   void show_all(LiveReport& report);
-  // Losses, the summary line, what sampling found out, --stats, JSON. Errors: kIo (the JSON document).
+  // Losses, the summary line, what sampling found out, --stats, documents. Errors: kIo (a document).
   Status finish(LiveReport& report, const LiveEnding& ending);
 
  private:
-  LiveOutput(LiveOutputOptions options, int descriptor, std::optional<Output> document, std::optional<Output> page)
-      : options_(std::move(options)), descriptor_(descriptor), document_(std::move(document)), page_(std::move(page)) {}
+  LiveOutput(LiveOutputOptions options, int descriptor, std::optional<Output> document, ReportFiles files,
+             StoredRun run)
+      : options_(std::move(options)),
+        descriptor_(descriptor),
+        document_(std::move(document)),
+        files_(std::move(files)),
+        store_(options_.store),
+        run_(std::move(run)) {}
+  void show_race(const LiveRace& race, std::uint32_t process);
+  void keep(LiveReport& report, const LiveEnding& ending, const std::vector<Sighting>& races);
+  Status write_document(const std::string& json, const std::string& text);
   void write(std::uint32_t process, std::string_view text);
   int descriptor_for(std::uint32_t process);
 
   LiveOutputOptions options_;
   int descriptor_;
   std::optional<Output> document_;  // of JSON
-  std::optional<Output> page_;      // of --html
+  ReportFiles files_;
+  StoreWriter store_;
+  StoredRun run_;
   std::map<std::uint32_t, int> logs_;
   std::uint64_t shown_ = 0;
   bool has_complained_ = false;
 };
 
-// --format, --output, --suppressions, --stats, --color, as both commands have them.
+// --format, --output, --suppressions, --stats, --color, those of the store and of other reports.
 void add_live_options(CLI::App& command, LiveOutputOptions& options, std::vector<std::string>& suppressions);
 
 // Reads all files. Errors: those of Suppressions.

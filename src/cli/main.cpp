@@ -35,6 +35,7 @@ constexpr char kMainFooter[] = R"(Examples:
   deadheat watch ./server                         watch a program as it is
   deadheat record -o DIR ./server                 record it, to be analysed later
   deadheat serve                                  all races so far, in a browser
+  deadheat races list                             races of all runs so far
   deadheat doctor                                 what works on this machine?
   deadheat analyze run.trace                      show the races of a trace
   deadheat analyze run.trace --format json        the same for machines
@@ -70,8 +71,8 @@ bool refuse_unknown_command(const CLI::App& parent, const std::string& word, std
 bool refuse_unknown_commands(CLI::App& app, const std::vector<std::string>& words) {
   if (words.empty()) return false;
   if (refuse_unknown_command(app, words[0], "deadheat")) return true;
-  return words.size() > 1 && words[0] == "trace" &&
-         refuse_unknown_command(*app.get_subcommand("trace"), words[1], "deadheat trace");
+  if (words.size() < 2 || (words[0] != "trace" && words[0] != "races")) return false;
+  return refuse_unknown_command(*app.get_subcommand(words[0]), words[1], "deadheat " + words[0]);
 }
 
 ExitCode print_text(const std::string& text) {
@@ -105,6 +106,7 @@ ExitCode run_command(int argument_count, char** arguments) {
   add_record_command(app, result);
   add_report_command(app, result);
   add_serve_command(app, result);
+  add_races_command(app, result);
   add_tune_command(app, result);
   add_analyze_command(app, result);
   add_doctor_command(app, result);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `deadheat report`: the races in the raw files that an observed program leaves
-// when it was not started by `deadheat run`.
+// when it was not started by `deadheat run`; without files, those of the store.
 //
 // A program that was killed leaves a file that ends in the middle of a packet:
 // what is complete is shown, and that there may be more is said.
@@ -22,6 +22,7 @@
 #include "cli/html_output.h"
 #include "cli/live_output.h"
 #include "cli/messages.h"
+#include "cli/store_report.h"
 #include "report/live_report.h"
 
 namespace deadheat {
@@ -32,20 +33,26 @@ struct ReportOptions {
   LiveOutputOptions output;
   std::vector<std::string> suppressions;
   std::vector<std::string> files;
+  RaceSelection selection;
 };
 
 constexpr char kReportFooter[] =
     R"(A program built with 'deadheat c++' that is started directly writes its races to a file
 and says so. This command makes words of it; the program's own file should still be
-there, for its symbols. Give the files of all processes of one run together.
+there, for its symbols. Give the files of all processes of one run together. Without a
+file it is about the open races of the store, in which every run is kept.
 
 Examples:
   deadheat report deadheat.4711
   deadheat report --format json -o races.json deadheat.*
   deadheat report --html races.html deadheat.*   as a page for a browser
   deadheat report --html races.html races.json   the same from a JSON report
+  deadheat report --sarif races.sarif            the store's open races, for code scanning
+  deadheat report --run latest --junit races.xml --github
+  deadheat report --new-only                     what the latest run brought
 
-Exit codes: 0 no race; 66 races found; 1 bad file or failure; 2 bad usage.)";
+Exit codes: 0 no race; 66 races found (that are not in the --baseline); 1 bad file or
+failure; 2 bad usage.)";
 
 struct FileOutcome {
   std::optional<std::string> problem;  // after some packets: shown as a warning
@@ -84,15 +91,19 @@ ExitCode report(const ReportOptions& options) {
     print_error(error.message);
     return code;
   };
-  if (const auto done = report_document(options.files, options.output.html)) return *done;
+  if (const auto done = report_document(options.files, options.output.files.html)) return *done;
   auto suppressions = read_suppressions(options.suppressions);
   if (!suppressions.ok()) return failed(suppressions.error(), ExitCode::kUsage);
-  auto output = LiveOutput::open(options.output, STDOUT_FILENO);
+  StoredRun stored;
+  stored.mode = "report";
+  stored.program = options.files.front();
+  auto output = LiveOutput::open(options.output, STDOUT_FILENO, std::move(stored));
   if (!output.ok()) return failed(output.error(), ExitCode::kFailure);
   // Debug information comes from this machine, without downloads.
   unsetenv("DEBUGINFOD_URLS");
   LiveReport live(std::move(suppressions).value());
   LiveEnding ending;
+  ending.program = options.files.front();
   bool has_failed = false;
   for (const std::string& path : options.files) {
     FileOutcome outcome = read_into(path, live);
@@ -101,23 +112,28 @@ ExitCode report(const ReportOptions& options) {
     has_failed = has_failed || outcome.error.has_value();
   }
   if (has_failed && live.process_count() == 0) return ExitCode::kFailure;
+  output.value().begin();
   output.value().show_all(live);
   if (const Status status = output.value().finish(live, ending); !status.ok()) {
     return failed(status.error(), ExitCode::kFailure);
   }
   if (has_failed) return ExitCode::kFailure;
-  return live.race_count() == 0 ? ExitCode::kSuccess : ExitCode::kRacesFound;
+  return output.value().failing_count(live) == 0 ? ExitCode::kSuccess : ExitCode::kRacesFound;
 }
 
 }  // namespace
 
 void add_report_command(CLI::App& app, ExitCode& result) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* command = app.add_subcommand("report", "Show the races in a raw file of a directly started program");
+  CLI::App* command = app.add_subcommand("report", "Show the races of the store, or of a directly started program");
   command->footer(kReportFooter);
   add_live_options(*command, options->output, options->suppressions);
-  command->add_option("FILES", options->files, "The raw files")->required()->option_text("FILE...");
-  command->callback([options, &result] { result = report(*options); });
+  add_race_selection(*command, options->selection);
+  command->add_option("FILES", options->files, "The raw files; none: the store")->option_text("FILE...");
+  command->callback([options, &result] {
+    result = options->files.empty() ? report_store(options->output, options->suppressions, options->selection)
+                                    : report(*options);
+  });
 }
 
 }  // namespace deadheat

@@ -50,6 +50,7 @@ Examples:
   deadheat run --suppressions known.supp -- ./bank --accounts 100
   deadheat run --format json -o races.json ./bank
   deadheat run --html races.html ./bank          a page for a browser
+  deadheat run --sarif races.sarif --junit races.xml --baseline known.json ./bank
   deadheat run --record bank.dht ./bank && deadheat analyze bank.dht
   deadheat run --rate 3% ./bank                  sample: much cheaper, finds some
   deadheat run --budget 5% ./bank                the same, the rate follows from the cost
@@ -71,8 +72,9 @@ function, file or module of either stack, 'race_top:' looks at the innermost fra
 runtime; those given here win.
 
 Exit codes: 0 or the program's own, 128 + n if signal n killed it; 66 (see --exitcode)
-races found; 2 bad usage, or a program that cannot be observed; 126 the program cannot be
-started; 127 it was not found.)";
+races found that are not in the --baseline; 2 bad usage, or a program that cannot be
+observed; 126 the program cannot be started; 127 it was not found. Every run is kept in a
+store that 'deadheat races' shows.)";
 
 bool is_of_recording(const RawPacket& packet) {
   return std::holds_alternative<EventsPacket>(packet.body) || std::holds_alternative<SitesPacket>(packet.body) ||
@@ -91,6 +93,7 @@ class Run {
   ExitCode watch(ChildProcess& child, const WatchedSignals& signals, const std::string& program) {
     // A trace that grows over the user's limit is an error of that file, not our end.
     std::signal(SIGXFSZ, SIG_IGN);
+    output_.begin();
     const ChildEnd end = child.watch(
         signals, [this](std::span<const std::byte> bytes, int descriptor) { return take(bytes, descriptor); });
     finish_recording();
@@ -111,7 +114,7 @@ class Run {
     const LiveReport::News news = report_.add(packet.value());
     if (news.race != nullptr && recorder_ != nullptr) recorder_->add_names(news.race->live);
     output_.show(news, packet.value().process);
-    const bool ends = news.race != nullptr && options_.settings.halt_on_error;
+    const bool ends = news.race != nullptr && options_.settings.halt_on_error && !output_.is_known(*news.race);
     return ends ? AfterPacket::kEndProgram : AfterPacket::kGoOn;
   }
 
@@ -164,9 +167,9 @@ class Run {
     return ending;
   }
 
-  ExitCode exit_code_after(const ChildEnd& end) const {
+  ExitCode exit_code_after(const ChildEnd& end) {
     const int for_races = options_.settings.exit_code.value_or(kDefaultRaceExitCode);
-    const bool has_races = report_.race_count() != 0 && for_races != 0;
+    const bool has_races = output_.failing_count(report_) != 0 && for_races != 0;
     if (WIFSIGNALED(end.wait_status) && !end.was_ended) return exit_code(128 + WTERMSIG(end.wait_status));
     if (has_races) return exit_code(for_races);
     if (end.was_ended) return exit_code(kDefaultRaceExitCode);
@@ -199,7 +202,11 @@ ExitCode run_program(RunOptions& options) {
   auto plan = make_launch_plan(words.value(), options.settings,
                                options.force ? Uninstrumented::kRun : Uninstrumented::kRefuse, result);
   if (!plan) return result;
-  auto output = LiveOutput::open(options.output, STDERR_FILENO);
+  StoredRun stored;
+  stored.mode = "run";
+  stored.program = plan->path;
+  stored.arguments = stored_arguments(words.value());
+  auto output = LiveOutput::open(options.output, STDERR_FILENO, std::move(stored));
   if (!output.ok()) return failed(output.error(), ExitCode::kFailure);
   std::unique_ptr<TraceRecorder> recorder;
   if (options.record) {

@@ -220,7 +220,11 @@ ExitCode watch_program(WatchOptions& options) {
   if (!table.ok()) return failed(table.error(), ExitCode::kUsage);
   SharedTable shared;
   if (const Status status = shared.fill(table.value()); !status.ok()) return failed(status.error(), ExitCode::kFailure);
-  auto output = LiveOutput::open(options.output, STDERR_FILENO);
+  StoredRun stored;
+  stored.mode = "watch";
+  stored.program = lookup.path;
+  stored.arguments = stored_arguments(words.value());
+  auto output = LiveOutput::open(options.output, STDERR_FILENO, std::move(stored));
   if (!output.ok()) return failed(output.error(), ExitCode::kFailure);
 
   ChildRequest child;

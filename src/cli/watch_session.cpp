@@ -80,6 +80,7 @@ WatchSession::WatchSession(const WatchLimits& limits, Suppressions suppressions,
 
 ExitCode WatchSession::watch(ChildProcess& child, const WatchedSignals& signals, const std::string& program,
                              int race_exit_code) {
+  output_.begin();
   const ChildEnd end = child.watch(signals, [&](std::span<const std::byte> bytes, int) {
     take(bytes);
     if (is_enough()) child.stop_listening();
@@ -91,7 +92,7 @@ ExitCode WatchSession::watch(ChildProcess& child, const WatchedSignals& signals,
     print_error(status.error().message);
   }
   if (WIFSIGNALED(end.wait_status)) return exit_code(128 + WTERMSIG(end.wait_status));
-  if (report_.race_count() != 0 && race_exit_code != 0) return exit_code(race_exit_code);
+  if (output_.failing_count(report_) != 0 && race_exit_code != 0) return exit_code(race_exit_code);
   return exit_code(WEXITSTATUS(end.wait_status));
 }
 
@@ -252,6 +253,7 @@ LiveEnding WatchSession::ending_of(const ChildEnd& end, const std::string& progr
     ending.exit_status = WEXITSTATUS(end.wait_status);
     ending.words = fmt::format("; program ended with status {}", *ending.exit_status);
   }
+  if (latest_.elapsed_ns != 0) ending.overhead = seconds(latest_.agent_ns) / seconds(latest_.elapsed_ns);
   if (!has_begun_) ending.problem = "the agent did not begin its work (a line above may say why)";
   if (damaged_ != 0) ending.problem = counted(damaged_, "packet") + " of the agent could not be read";
   return ending;

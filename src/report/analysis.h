@@ -12,6 +12,7 @@
 #include "core/detector.h"
 #include "model/dictionary.h"
 #include "model/finding.h"
+#include "report/access_census.h"
 #include "report/sampling_guarantee.h"
 
 namespace deadheat {
@@ -31,9 +32,16 @@ struct Analysis {
   std::optional<SampledShare> sampled;
 
   std::vector<Finding> findings;
+  // Of each finding; empty when the trace was not read again.
+  std::vector<AccessContext> contexts;
   std::vector<Counter> counters;
   Dictionary dictionary;
 };
+
+// Of the finding of that number; null when there is none.
+[[nodiscard]] inline const AccessContext* context_of(const Analysis& analysis, std::size_t index) {
+  return index < analysis.contexts.size() ? &analysis.contexts[index] : nullptr;
+}
 
 // The share as a number from 0 to 1; 0 of nothing.
 [[nodiscard]] inline double effective_rate(const SampledShare& share) { return share_of(share.sampled, share.all); }

@@ -91,10 +91,18 @@ std::string explain_locks(const Finding& finding, const Dictionary& dictionary) 
   const bool earlier_locked = !finding.earlier.locks.empty();
   const bool later_locked = !finding.later.locks.empty();
   if (!earlier_locked && !later_locked) return "neither holds a lock";
-  if (!earlier_locked) return "the earlier access holds no lock";
-  if (!later_locked) return "the later access holds no lock";
+  const auto names = [&](const RacingAccess& access) {
+    std::string list;
+    for (const HeldLock& held : access.locks) list += (list.empty() ? "" : ", ") + describe_lock(held, dictionary);
+    return list;
+  };
+  if (!earlier_locked) return fmt::format("the earlier access holds no lock, the later one {}", names(finding.later));
+  if (!later_locked) return fmt::format("the later access holds no lock, the earlier one {}", names(finding.earlier));
   const std::vector<SyncId> common = common_locks(finding.earlier, finding.later);
-  if (common.empty()) return "they have no lock in common";
+  if (common.empty()) {
+    return fmt::format("they have no lock in common: the earlier access holds {}, the later one {}",
+                       names(finding.earlier), names(finding.later));
+  }
   // Readers of a rwlock do not exclude each other; an exclusive common lock can
   // only be met where an annotation switched its ordering off.
   const auto shared = [&](const std::vector<HeldLock>& locks) {
@@ -204,10 +212,12 @@ std::string innermost_place(const RacingAccess& access, const Dictionary& dictio
 }
 
 std::string explain(const Finding& finding, const Dictionary& dictionary) {
-  std::string_view what = "nothing orders the two accesses";
+  std::string what = "nothing orders the two accesses";
   if (finding.kind == RaceKind::kUseFree) {
-    what = finding.later.kind == AccessKind::kFree ? "nothing makes the free wait for the earlier access"
-                                                   : "nothing keeps the memory from being freed first";
+    what = finding.later.kind == AccessKind::kFree
+               ? fmt::format("nothing makes the free wait for the earlier access: {} is neither joined nor waited for",
+                             describe_thread(finding.earlier.thread, dictionary))
+               : "nothing keeps the memory from being freed first";
   } else if (finding.kind == RaceKind::kAtomicPlain) {
     what = "only one side is atomic, and nothing else orders the two";
   }

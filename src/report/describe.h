@@ -58,7 +58,7 @@ struct NamedPlace {
 // The function and the place of the access itself: "audit() bank.cpp:21".
 [[nodiscard]] std::string innermost_place(const RacingAccess& access, const Dictionary& dictionary);
 
-// One sentence: why this pair is a race.
+// One sentence: why this pair is a race, and what would have ordered it.
 [[nodiscard]] std::string explain(const Finding& finding, const Dictionary& dictionary);
 
 // What follows the last slash.

@@ -70,7 +70,21 @@ Json side_of(const RacingAccess& access, const Dictionary& dictionary) {
   return side;
 }
 
-Json finding_of(const Finding& finding, const Dictionary& dictionary) {
+Json locking_of(const AccessContext& context, const Dictionary& dictionary) {
+  Json out;
+  out["accesses"] = context.accesses;
+  out["locks"] = Json::array();
+  for (const AccessContext::Lock& lock : context.locks) {
+    out["locks"].push_back({{"id", hexadecimal(raw(lock.lock))},
+                            {"name", name_or_null(dictionary.syncs, lock.lock)},
+                            {"accesses", lock.accesses}});
+  }
+  return out;
+}
+
+}  // namespace
+
+Json finding_of(const Finding& finding, const Dictionary& dictionary, const AccessContext* context) {
   Json out;
   out["fingerprint"] = fingerprint_of(finding, dictionary);
   out["kind"] = identifier_of(finding.kind);
@@ -83,11 +97,14 @@ Json finding_of(const Finding& finding, const Dictionary& dictionary) {
   }
   out["event_index"] = finding.event_index;
   out["occurrences"] = finding.occurrences;
-  out["explanation"] = explain(finding, dictionary);
+  out["explanation"] = explain(finding, dictionary, context);
+  if (context != nullptr) out["locking"] = locking_of(*context, dictionary);
   out["earlier"] = side_of(finding.earlier, dictionary);
   out["later"] = side_of(finding.later, dictionary);
   return out;
 }
+
+namespace {
 
 Json identifier_or_null(std::optional<ThreadId> thread) { return thread ? Json(raw(*thread)) : Json(nullptr); }
 
@@ -253,8 +270,8 @@ std::string format_json_report(const Analysis& analysis) {
   for (const Counter& counter : analysis.counters) document["counters"][std::string(counter.name)] = counter.value;
   document["findings"] = Json::array();
   SourceFiles sources;
-  for (const Finding& finding : analysis.findings) {
-    Json out = finding_of(finding, analysis.dictionary);
+  for (std::size_t index = 0; index < analysis.findings.size(); ++index) {
+    Json out = finding_of(analysis.findings[index], analysis.dictionary, context_of(analysis, index));
     out["snippets"] = snippets_of(out, sources);
     document["findings"].push_back(std::move(out));
   }

@@ -29,12 +29,12 @@ std::string format_share(const SampledShare& share) {
 }  // namespace
 
 std::string format_finding(const Finding& finding, std::uint64_t number, const Dictionary& dictionary,
-                           ColourMode colour) {
+                           ColourMode colour, const AccessContext* context) {
   std::string out = fmt::format("{}. {} on {}\n", number, painted(title_of(finding.kind), Paint::kBad, colour),
                                 describe_bytes(finding, dictionary));
   add_access(out, "later", finding.later, {}, dictionary, colour);
   add_access(out, "earlier", finding.earlier, {}, dictionary, colour);
-  add_line(out, "why", explain(finding, dictionary), colour);
+  add_line(out, "why", explain(finding, dictionary, context), colour);
   add_line(out, "seen",
            fmt::format("{}, first at event {}; fingerprint {}", counted(finding.occurrences, "time"),
                        grouped(finding.event_index), fingerprint_of(finding, dictionary)),
@@ -66,9 +66,9 @@ std::string format_counters(const std::vector<Counter>& counters) {
 
 std::string format_text_report(const Analysis& analysis, ColourMode colour) {
   std::string out;
-  std::uint64_t number = 0;
-  for (const Finding& finding : analysis.findings) {
-    out += format_finding(finding, ++number, analysis.dictionary, colour);
+  for (std::size_t index = 0; index < analysis.findings.size(); ++index) {
+    out +=
+        format_finding(analysis.findings[index], index + 1, analysis.dictionary, colour, context_of(analysis, index));
     out += '\n';
   }
   return out + format_summary(analysis, colour);

@@ -9,7 +9,8 @@
 //      earlier  write of 8 bytes by thread 1 (main), epoch 9@1
 //               transfer   bank.cpp:31
 //               holds no lock
-//          why  nothing orders the two accesses; the earlier access holds no lock
+//          why  nothing orders the two accesses; the earlier access holds no lock, the later one audit_lock;
+//               23,114 of 23,117 accesses to this memory hold audit_lock; the earlier one here does not
 //         seen  5,021 times, first at event 1,203; fingerprint 8c0f2a9d31f6e7b5
 //
 // The later access comes first: it is the one whose state the detector saw in
@@ -27,9 +28,9 @@
 
 namespace deadheat {
 
-// One finding; `number` counts from 1. Ends with a newline.
+// One finding; `number` counts from 1, `context` may be null. Ends with a newline.
 [[nodiscard]] std::string format_finding(const Finding& finding, std::uint64_t number, const Dictionary& dictionary,
-                                         ColourMode colour);
+                                         ColourMode colour, const AccessContext* context = nullptr);
 
 // One line, with its newline:
 // "deadheat: 3 data races (5,021 occurrences) in 1,204,113 events, 4 threads".

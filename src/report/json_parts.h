@@ -7,12 +7,17 @@
 #include <string>
 
 #include "model/site.h"
+#include "report/access_census.h"
 #include "report/live_report.h"
 #include "report/source_files.h"
 
 namespace deadheat {
 
 [[nodiscard]] nlohmann::ordered_json frame_of(const Site& site);
+
+// A race of a trace, as in "findings" of docs/report.schema.json; `context` may be null.
+[[nodiscard]] nlohmann::ordered_json finding_of(const Finding& finding, const Dictionary& dictionary,
+                                                const AccessContext* context = nullptr);
 
 // A race of a running program, as in "findings" of docs/report.schema.json, with the
 // source lines that can be read now.

@@ -37,8 +37,9 @@ Shell::~Shell() {
 
 CommandResult Shell::run(const std::string& command) const {
   const std::string script = log_directory_ + "/command";
-  std::ofstream(script) << fmt::format("unset NO_COLOR\nexport PATH='{}':\"$PATH\"\ncd '{}' || exit 99\n{}\n",
-                                       DEADHEAT_BINARY_DIR, directory_, command);
+  std::ofstream(script) << fmt::format(
+      "unset NO_COLOR\nexport DEADHEAT_STORE=none PATH='{}':\"$PATH\"\ncd '{}' || exit 99\n{}\n", DEADHEAT_BINARY_DIR,
+      directory_, command);
   const std::string line = fmt::format("bash '{0}/command' >'{0}/output' 2>'{0}/errors' </dev/null", log_directory_);
   const int status = std::system(line.c_str());
   CommandResult result;

@@ -77,13 +77,18 @@ TEST(DescribeTest, StackBeginsAtTheAccessAndEndsAtTheOutermostCall) {
 TEST(DescribeTest, ExplanationTellsWhichSideLacksTheLock) {
   const Dictionary dictionary = make_dictionary();
   Finding finding = make_finding();
-  EXPECT_EQ(explain(finding, dictionary), "nothing orders the two accesses; the earlier access holds no lock");
+  EXPECT_EQ(explain(finding, dictionary),
+            "nothing orders the two accesses; the earlier access holds no lock, the later one audit_lock, lock 0x7f01 "
+            "(shared)");
   finding.later.locks.clear();
   EXPECT_EQ(explain(finding, dictionary), "nothing orders the two accesses; neither holds a lock");
   finding.earlier.locks = {{kAuditLock, LockMode::kExclusive}};
-  EXPECT_EQ(explain(finding, dictionary), "nothing orders the two accesses; the later access holds no lock");
+  EXPECT_EQ(explain(finding, dictionary),
+            "nothing orders the two accesses; the later access holds no lock, the earlier one audit_lock");
   finding.later.locks = {{SyncId{0xabc}, LockMode::kExclusive}};
-  EXPECT_EQ(explain(finding, dictionary), "nothing orders the two accesses; they have no lock in common");
+  EXPECT_EQ(explain(finding, dictionary),
+            "nothing orders the two accesses; they have no lock in common: the earlier access holds audit_lock, the "
+            "later one lock 0xabc");
 }
 
 TEST(DescribeTest, ExplanationNamesTheLockThatIsOnlyShared) {
@@ -98,7 +103,8 @@ TEST(DescribeTest, ExplanationOfFreeSaysWhichSideFrees) {
   finding.kind = RaceKind::kUseFree;
   finding.later.kind = AccessKind::kFree;
   EXPECT_EQ(explain(finding, make_dictionary()),
-            "nothing makes the free wait for the earlier access; the earlier access holds no lock");
+            "nothing makes the free wait for the earlier access: thread 1 is neither joined nor waited for; the "
+            "earlier access holds no lock, the later one audit_lock, lock 0x7f01 (shared)");
 }
 
 TEST(DescribeTest, ControlCharactersOfATraceDoNotReachTheTerminal) {

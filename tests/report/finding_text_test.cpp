@@ -24,7 +24,8 @@ TEST(FindingTextTest, FindingShowsBothSidesInFull) {
       "   earlier  write of 8 bytes by thread 1, epoch 9@1\n"
       "            transfer  /home/bank/bank.cpp:31\n"
       "            holds no lock\n"
-      "       why  nothing orders the two accesses; the earlier access holds no lock\n"
+      "       why  nothing orders the two accesses; the earlier access holds no lock, the later one audit_lock, "
+      "lock 0x7f01 (shared)\n"
       "      seen  5,021 times, first at event 1,203; fingerprint " +
       fingerprint_of(make_finding(), make_dictionary()) + "\n";
   EXPECT_EQ(format_finding(make_finding(), 3, make_dictionary(), ColourMode::kPlain), expected);

@@ -110,7 +110,11 @@ std::string json_at(const std::string& document, const std::string& pointer) {
 }
 
 std::vector<std::string> schema_violations(const std::string& document) {
-  const Json schema = Json::parse(std::ifstream(DEADHEAT_SOURCE_DIR "/docs/report.schema.json"));
+  return schema_violations(document, "docs/report.schema.json");
+}
+
+std::vector<std::string> schema_violations(const std::string& document, const std::string& schema_path) {
+  const Json schema = Json::parse(std::ifstream(DEADHEAT_SOURCE_DIR "/" + schema_path));
   const Json parsed = parse_json(document);
   if (parsed.is_discarded()) return {": is not JSON"};
   return SchemaCheck(schema).violations(parsed);

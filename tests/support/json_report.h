@@ -20,5 +20,7 @@ namespace deadheat {
 // written without being documented; and so is a keyword that this checker does not
 // know, because it would go unchecked.
 [[nodiscard]] std::vector<std::string> schema_violations(const std::string& document);
+// The same with another schema, named from the root of the sources.
+[[nodiscard]] std::vector<std::string> schema_violations(const std::string& document, const std::string& schema_path);
 
 }  // namespace deadheat

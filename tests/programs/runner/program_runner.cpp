@@ -13,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <regex>
@@ -170,6 +171,7 @@ int main(int argc, char** argv) try {
   settings.programs = DEADHEAT_PROGRAMS_DIR;
   settings.cache = DEADHEAT_PROGRAMS_CACHE;
   settings.deadheat = DEADHEAT_COMMAND;
+  setenv("DEADHEAT_STORE", "none", 0);  // hundreds of runs that nobody will ask for
   Selection selection;
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
   bool with_tsan = false;

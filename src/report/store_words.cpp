@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/store_words.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "report/describe.h"
+#include "report/finding_json.h"
+#include "report/json_parts.h"
+
+namespace deadheat {
+
+namespace {
+
+using StoreJson = nlohmann::ordered_json;
+
+std::string time_as(Microseconds time, const char* form) {
+  const auto seconds = static_cast<std::time_t>(time / 1'000'000);
+  std::tm parts{};
+  char text[64] = "";
+  if (gmtime_r(&seconds, &parts) == nullptr || std::strftime(text, sizeof text, form, &parts) == 0) return "?";
+  return text;
+}
+
+template <class Number>
+StoreJson or_null(const std::optional<Number>& number) {
+  return number ? StoreJson(*number) : StoreJson(nullptr);
+}
+
+StoreJson json_of_run(const StoredRun& run) {
+  StoreJson out;
+  out["id"] = run.id;
+  out["mode"] = run.mode;
+  out["program"] = run.program;
+  const StoreJson arguments = StoreJson::parse(run.arguments, nullptr, false);
+  out["arguments"] = arguments.is_array() ? arguments : StoreJson(nullptr);
+  out["machine"] = run.machine;
+  out["tool"] = run.tool;
+  out["started"] = iso_time(run.started);
+  out["duration_us"] = or_null(run.duration);
+  out["rate"] = or_null(run.rate);
+  out["effective_rate"] = or_null(run.effective_rate);
+  out["overhead"] = or_null(run.overhead);
+  out["status"] = run.status;
+  return out;
+}
+
+StoreJson json_of_race(const RaceRow& row) {
+  StoreJson out = StoreJson::parse(row.race.document, nullptr, false);
+  if (!out.is_object()) out = StoreJson{{"fingerprint", row.race.fingerprint}};
+  out["occurrences"] = row.race.occurrences;
+  StoreJson& history = out["history"];
+  history["state"] = word_of(row.state);
+  history["note"] = row.note;
+  history["first_seen"] = iso_time(row.first_seen);
+  history["last_seen"] = iso_time(row.last_seen);
+  history["first_run"] = row.first_run;
+  history["last_run"] = row.last_run;
+  history["runs"] = row.runs;
+  history["modes"] = row.modes;
+  history["rate"] = or_null(row.rate);
+  return out;
+}
+
+StoreJson document_with(const std::string& tool_version, const std::string& place, StoreJson findings) {
+  std::uint64_t occurrences = 0;
+  for (const StoreJson& finding : findings) occurrences += finding["occurrences"].get<std::uint64_t>();
+  StoreJson document;
+  document["version"] = kJsonReportVersion;
+  document["tool"] = {{"name", "deadheat"}, {"version", tool_version}};
+  document["store"] = {{"place", printable(place)}};
+  document["summary"] = {{"races", findings.size()}, {"occurrences", occurrences}};
+  document["counters"] = StoreJson::object();
+  document["findings"] = std::move(findings);
+  return document;
+}
+
+}  // namespace
+
+std::string describe_time(Microseconds time) { return time_as(time, "%Y-%m-%d %H:%M:%S"); }
+std::string iso_time(Microseconds time) { return time_as(time, "%Y-%m-%dT%H:%M:%SZ"); }
+
+std::string describe_sightings(const RaceRow& row) {
+  std::string words = fmt::format("seen {} in {} ({})", counted(row.race.occurrences, "time"), counted(row.runs, "run"),
+                                  fmt::join(row.modes, ", "));
+  if (row.rate) words += fmt::format(", at a rate of {}", describe_share(*row.rate));
+  return words + fmt::format("; first {}, last {}", describe_time(row.first_seen), describe_time(row.last_seen));
+}
+
+std::string format_race_row(const RaceRow& row, ColourMode colour) {
+  const Sighting& race = row.race;
+  const std::string title = painted(race.title, row.state == RaceState::kOpen ? Paint::kBad : Paint::kGood, colour);
+  std::string out =
+      fmt::format("{}  {}{}\n", race.fingerprint, title, race.variable.empty() ? "" : " on " + race.variable);
+  out += fmt::format("    {}\n    {}\n", race.later, race.earlier);
+  out += fmt::format("    {}{}; {}\n", word_of(row.state),
+                     row.note.empty() ? "" : fmt::format(" ({})", printable(row.note)), describe_sightings(row));
+  return out;
+}
+
+std::string format_run_row(const RunRow& row) {
+  const StoredRun& run = row.run;
+  const std::string races = row.new_races == 0
+                                ? counted(row.races, "race")
+                                : fmt::format("{}, {} new", counted(row.races, "race"), grouped(row.new_races));
+  std::string words = fmt::format("{}  {}  {:<7}  {:<10}  {:<18}", run.id.substr(0, 12), describe_time(run.started),
+                                  run.mode, run.status, races);
+  if (run.effective_rate) words += fmt::format("  rate {}", describe_share(*run.effective_rate));
+  if (run.overhead) words += fmt::format("  cost {}", describe_share(*run.overhead));
+  return words + fmt::format("  {}\n", printable(base_name(run.program)));
+}
+
+std::string format_store_json(const std::string& tool_version, const std::string& place,
+                              const std::vector<RaceRow>& rows) {
+  StoreJson findings = StoreJson::array();
+  for (const RaceRow& row : rows) findings.push_back(json_of_race(row));
+  return text_of_document(document_with(tool_version, place, std::move(findings)));
+}
+
+std::string format_race_json(const std::string& tool_version, const std::string& place, const RaceDetails& race) {
+  StoreJson finding = json_of_race(race.row);
+  StoreJson& runs = finding["history"]["sightings"] = StoreJson::array();
+  for (const RaceDetails::Seen& seen : race.history) {
+    runs.push_back({{"run", json_of_run(seen.run)},
+                    {"occurrences", seen.sighting.occurrences},
+                    {"first_seen", iso_time(seen.sighting.first_seen)}});
+  }
+  return text_of_document(document_with(tool_version, place, StoreJson::array({std::move(finding)})));
+}
+
+std::string format_runs_json(const std::vector<RunRow>& rows) {
+  StoreJson runs = StoreJson::array();
+  for (const RunRow& row : rows) {
+    StoreJson run = json_of_run(row.run);
+    run["races"] = row.races;
+    run["new_races"] = row.new_races;
+    runs.push_back(std::move(run));
+  }
+  return text_of_document({{"version", kJsonReportVersion}, {"runs", std::move(runs)}});
+}
+
+}  // namespace deadheat
