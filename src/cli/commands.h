@@ -26,6 +26,10 @@ void add_analyze_command(CLI::App& app, ExitCode& result);
 void add_compile_commands(CLI::App& app);
 void add_doctor_command(CLI::App& app, ExitCode& result);
 
+// What the command line says about itself; last, because the others must be there.
+void add_completion_command(CLI::App& app, ExitCode& result);
+void add_man_command(CLI::App& app, ExitCode& result);
+
 // Below `trace`.
 void add_trace_check_command(CLI::App& trace, ExitCode& result);
 void add_trace_stats_command(CLI::App& trace, ExitCode& result);

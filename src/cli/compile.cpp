@@ -281,8 +281,23 @@ std::optional<ExitCode> run_as_compiler(int argument_count, char** arguments) {
 }
 
 void add_compile_commands(CLI::App& app) {
-  app.add_subcommand("cc", "Compile C with race detection; arguments are the compiler's");
-  app.add_subcommand("c++", "Compile C++ with race detection; arguments are the compiler's");
+  for (const SourceLanguage language : {SourceLanguage::kC, SourceLanguage::kCpp}) {
+    const bool cpp = language == SourceLanguage::kCpp;
+    CLI::App* command =
+        app.add_subcommand(cpp ? "c++" : "cc", fmt::format("Compile {} with race detection; arguments are "
+                                                           "the compiler's",
+                                                           cpp ? "C++" : "C"));
+    const std::string text = help(language);
+    command->footer(text.substr(text.find("Examples:"), std::string::npos));
+    command->add_option(cpp ? "--cxx" : "--cc", "The compiler: a name or a path")->option_text("COMPILER");
+    command->add_option("--pass", "How accesses are checked, with clang 19")
+        ->check(CLI::IsMember(std::vector<std::string>{"full", "plain", "no"}))
+        ->option_text("LEVEL");
+    const auto add_flag = [command](const char* name, const std::string& meaning) { command->add_flag(name, meaning); };
+    add_flag("--no-pass", "The same as --pass no");
+    add_flag("--explain", "Say what the pass left out or moved, and what it could not and why");
+    add_flag("--deadheat-show", "Print the command instead of running it");
+  }
 }
 
 }  // namespace deadheat

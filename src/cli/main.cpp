@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/build_facts.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
 #include "cli/exit_codes.h"
@@ -95,7 +96,7 @@ std::string named_command(const CLI::App& app) {
 ExitCode run_command(int argument_count, char** arguments) {
   CLI::App app{kDescription, "deadheat"};
   app.footer(kMainFooter);
-  app.set_version_flag("--version", "deadheat " DEADHEAT_VERSION);
+  app.set_version_flag("--version", kBuildFacts, "Print the version and how it was built");
   app.require_subcommand(1);
   ExitCode result = ExitCode::kSuccess;
   add_compile_commands(app);
@@ -116,6 +117,8 @@ ExitCode run_command(int argument_count, char** arguments) {
   add_trace_stats_command(*trace, result);
   add_trace_convert_command(*trace, result);
   add_trace_generate_command(*trace, result);
+  add_completion_command(app, result);
+  add_man_command(app, result);
 
   if (argument_count <= 1) {
     print_text(app.help());
@@ -128,7 +131,7 @@ ExitCode run_command(int argument_count, char** arguments) {
   } catch (const CLI::CallForHelp&) {
     return print_text(app.help());
   } catch (const CLI::CallForVersion&) {
-    return print_text("deadheat " DEADHEAT_VERSION "\n");
+    return print_text(kBuildFacts);
   } catch (const CLI::ParseError& error) {
     print_error(fmt::format("{}; see '{} --help'", error.what(), named_command(app)));
     return ExitCode::kUsage;
