@@ -110,7 +110,7 @@ server_cost() {
       if [[ "$way" == watched ]]; then
         "$deadheat" watch -q --duration 60s --pid "$process" >/dev/null 2>&1 &
         watcher=$!
-        sleep 0.5
+        sleep 3 # attaching is not what is measured
       fi
       before="$(awk '{ print $14 + $15 }' "/proc/$process/stat")"
       read -r speed requests < <("$@")
