@@ -17,7 +17,7 @@ TEST(UsageTest, VersionIsPrinted) {
 
 TEST(UsageTest, EveryCommandHasHelpWithExamples) {
   const Shell shell;
-  for (const std::string command : {"", "run", "hunt", "report", "tune", "analyze", "trace", "trace check",
+  for (const std::string command : {"", "run", "hunt", "report", "serve", "tune", "analyze", "trace", "trace check",
                                     "trace stats", "trace convert", "trace generate"}) {
     const CommandResult result = shell.run("deadheat " + command + " --help");
     EXPECT_EQ(result.exit_code, 0) << command;
