@@ -237,7 +237,7 @@ bool is_common_size(const Access& access) { return llvm::isPowerOf2_64(access.si
 }  // namespace
 
 RuntimeSymbols::RuntimeSymbols(llvm::Module& module) : module_(module) {
-  llvm::Type* type = llvm::ArrayType::get(llvm::Type::getInt64Ty(module.getContext()), 8);
+  llvm::Type* type = llvm::ArrayType::get(llvm::Type::getInt64Ty(module.getContext()), 9);
   thread_ = llvm::cast<llvm::GlobalVariable>(module.getOrInsertGlobal("__deadheat_thread", type));
   thread_->setThreadLocalMode(llvm::GlobalVariable::InitialExecTLSModel);
 }
@@ -259,6 +259,12 @@ llvm::Value* RuntimeSymbols::member(llvm::IRBuilder<>& builder, unsigned index) 
 
 llvm::Value* RuntimeSymbols::number(llvm::IRBuilder<>& builder, unsigned index) {
   return load(builder, builder.getInt64Ty(), member(builder, index));
+}
+
+llvm::Value* RuntimeSymbols::runs_unchecked(llvm::IRBuilder<>& builder) {
+  llvm::LoadInst* word = load(builder, builder.getInt64Ty(), member(builder, 8));
+  word->setVolatile(true);  // another thread changes it: to be asked for each time
+  return word;
 }
 
 llvm::Value* RuntimeSymbols::pointer(llvm::IRBuilder<>& builder, unsigned index) {

@@ -42,6 +42,7 @@ class RuntimeSymbols {
   [[nodiscard]] llvm::Value* cell_mask(llvm::IRBuilder<>& builder) { return number(builder, 1); }
   [[nodiscard]] llvm::Value* cell_key(llvm::IRBuilder<>& builder) { return number(builder, 2); }
   [[nodiscard]] llvm::Value* second_epoch(llvm::IRBuilder<>& builder) { return number(builder, 7); }
+  [[nodiscard]] llvm::Value* runs_unchecked(llvm::IRBuilder<>& builder);
   [[nodiscard]] llvm::Value* top_frame(llvm::IRBuilder<>& builder) { return pointer(builder, 4); }
   [[nodiscard]] llvm::Value* lowest_frame(llvm::IRBuilder<>& builder) { return pointer(builder, 5); }
   [[nodiscard]] llvm::Value* frame_limit(llvm::IRBuilder<>& builder) { return pointer(builder, 6); }

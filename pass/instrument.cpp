@@ -8,11 +8,13 @@
 #include "inline_check.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/Function.h"
 #include "options.h"
 #include "range_shape.h"
 #include "rare_accesses.h"
 #include "small_copies.h"
+#include "two_versions.h"
 
 namespace deadheat::pass {
 
@@ -101,12 +103,17 @@ bool instrument_accesses(llvm::Function& function, llvm::FunctionAnalysisManager
   explain(function, summary, analyses.getResult<llvm::OptimizationRemarkEmitterAnalysis>(function));
 
   const bool has_rare = instrument_rare_accesses(function, runtime);
+  bool has_two_versions = false;
+  if (makes_two_versions()) {
+    const auto& target = analyses.getResult<llvm::TargetIRAnalysis>(function);
+    has_two_versions = make_unchecked_version(function, groups, runtime, library, target);
+  }
   for (const CheckGroup& group : groups) emit_check(runtime, group);
   // Now that there are checks in their place.
   for (const Candidate& candidate : candidates) {
     if (llvm::isa<llvm::CallInst>(candidate.access.instruction)) candidate.access.instruction->eraseFromParent();
   }
-  return !candidates.empty() || has_rare || has_copies;
+  return !candidates.empty() || has_rare || has_copies || has_two_versions;
 }
 
 }  // namespace

@@ -14,4 +14,7 @@ enum class Level : std::uint8_t {
 
 [[nodiscard]] Level level();
 
+// Each function in two versions, one of them without checks (two_versions.h).
+[[nodiscard]] bool makes_two_versions();
+
 }  // namespace deadheat::pass

@@ -23,6 +23,10 @@ llvm::cl::opt<Level> wanted_level(
                      clEnumValN(Level::kFull, "full", "without redundant ones, loops checked as a whole")),
     llvm::cl::init(Level::kFull));
 
+llvm::cl::opt<bool> wants_two_versions("deadheat-two-versions",
+                                       llvm::cl::desc("Each function once more, without checks, for sampling"),
+                                       llvm::cl::init(true));
+
 void add_hoisting(llvm::FunctionPassManager& manager) {
   manager.addPass(llvm::LoopSimplifyPass());
   manager.addPass(HoistPass());
@@ -57,6 +61,7 @@ void register_callbacks(llvm::PassBuilder& builder) {
 }  // namespace
 
 Level level() { return wanted_level; }
+bool makes_two_versions() { return wants_two_versions && wanted_level == Level::kFull; }
 
 }  // namespace deadheat::pass
 

@@ -32,19 +32,25 @@ has_programs() {
 # A line of the number that comes before the words in a file, 0 if there is none.
 number_before() { grep -oE "[0-9]+ $1" "$2" | head -n 1 | grep -oE '^[0-9]+' || echo 0; }
 
+# All at once: they are not measured.
 measure_watch_clean() {
-  local seconds=60 name what=(ring publish ping-pong seqlock hazard)
+  local seconds=60 name what=(ring publish ping-pong seqlock hazard) jobs=()
   if [[ "$quick" == yes ]]; then seconds=3; fi
   say "watch: lock-free programs without races"
   g++ -std=c++20 -O2 -g -pthread bench/programs/watch_lockfree.cpp -o "$results/watch_lockfree"
+  for name in "${what[@]}"; do
+    "$deadheat" watch "$results/watch_lockfree" "$name" "$seconds" >"$results/watch-$name.out" 2>"$results/watch-$name.err" &
+    jobs+=($!)
+  done
+  wait "${jobs[@]}" || true
   {
     echo "| program | seconds | looks | stops | races reported | suspects | output |"
     echo "| --- | ---: | ---: | ---: | ---: | ---: | --- |"
     for name in "${what[@]}"; do
-      "$deadheat" watch "$results/watch_lockfree" "$name" "$seconds" >"$results/watch.out" 2>"$results/watch.err" || true
-      printf '| %s | %s | %s | %s | %s | %s | %s |\n' "$name" "$seconds" "$(number_before 'looks?' "$results/watch.err")" \
-        "$(number_before 'stops?' "$results/watch.err")" "$(number_before 'data races?' "$results/watch.err")" \
-        "$(grep -c 'suspect, not' "$results/watch.err" || true)" "$(cat "$results/watch.out")"
+      printf '| %s | %s | %s | %s | %s | %s | %s |\n' "$name" "$seconds" \
+        "$(number_before 'looks?' "$results/watch-$name.err")" "$(number_before 'stops?' "$results/watch-$name.err")" \
+        "$(number_before 'data races?' "$results/watch-$name.err")" \
+        "$(grep -c 'suspect, not' "$results/watch-$name.err" || true)" "$(cat "$results/watch-$name.out")"
     done
   } | tee "$results/watch-clean.md"
   replace_section watch-clean "$results/watch-clean.md"
@@ -86,7 +92,8 @@ measure_watch_found() {
       printf ' %s |\n' "$total"
     done
     printf '\nBinaries: three races, built by g++ and clang++ with -O2, with and without -g. Each ran for %s s with four threads\n' "$seconds"
-    printf 'on %s cores, at the default budget, and touches the racing variable every 100 us in each thread.\n' "$cores"
+    printf 'on %s cores (load average %s), at the default budget, and touches the racing variable every 100 us in each thread.\n' "$cores" \
+      "$(cut -d' ' -f1 /proc/loadavg)"
   } | tee "$results/watch-found.md"
   replace_section watch-found "$results/watch-found.md"
 }
@@ -148,7 +155,8 @@ measure_watch_cost() {
   } >"$results/watch.commands"
   "$results/measure" --runs "$runs" --time-limit 60 <"$results/watch.commands" >"$results/watch.tsv"
   {
-    printf 'Measured on: %s. Least of %s runs in turn, the command itself included.\n\n' "$(machine)" "$runs"
+    printf 'Measured on: %s; load average %s. Least of %s runs in turn, the command itself included.\n\n' "$(machine)" \
+      "$(cut -d' ' -f1 /proc/loadavg)" "$runs"
     echo "| program | watches per second | CPU seconds | against plain | peak memory against plain | output |"
     echo "| --- | ---: | ---: | ---: | ---: | --- |"
     awk -F'\t' '{
@@ -246,7 +254,8 @@ measure_watch_attach() {
     echo "| --- | ---: | ---: | ---: |"
     awk -v a="$first" -v b="$second" -v c="$third" -v d="$fourth" -v t="$between" \
       'BEGIN { printf "| requests per second | %.0f | %.0f | %.0f |\n", (b - a) / 8, (c - b) / t, (d - c) / 8 }'
-    printf '\nRequests: %s. Memory maps of the process before and after: %s.\n' "$verdict" "$maps"
+    printf '\nLoad average meanwhile: %s.\n' "$(cut -d' ' -f1 /proc/loadavg)"
+    printf 'Requests: %s. Memory maps of the process before and after: %s.\n' "$verdict" "$maps"
     printf 'What it said: %s\n' "$(grep -m 1 'watched for' "$results/watch.err" | sed 's/^deadheat: //')"
   } | tee "$results/watch-attach.md"
   replace_section watch-attach "$results/watch-attach.md"

@@ -28,7 +28,6 @@
 #include "report/finding_json.h"
 #include "report/finding_text.h"
 #include "report/race_record.h"
-#include "trace/recording_file.h"
 
 namespace deadheat {
 
@@ -144,8 +143,8 @@ Status check_recording_options(const AnalyzeOptions& options) {
                             : options.recording.is_raw         ? "--raw"
                             : options.recording.shows_suspects ? "--suspects"
                                                                : nullptr;
-  if (stray == nullptr || is_recording(options.request.path)) return {};
-  return Error{ErrorCode::kUnsupported, fmt::format("{} is for recordings, which are directories", stray)};
+  if (stray == nullptr || is_recorded_run(options.request.path)) return {};
+  return Error{ErrorCode::kUnsupported, fmt::format("{} is for recordings, by record or perf", stray)};
 }
 
 // Of a trace that could be read at all.
@@ -189,7 +188,7 @@ ExitCode analyze(AnalyzeOptions& options) {
     print_error(fmt::format("'{}' is the trace itself; choose another --output", *options.output));
     return ExitCode::kFailure;
   }
-  if (is_recording(options.request.path)) {
+  if (is_recorded_run(options.request.path)) {
     options.recording.detector = options.request.detector;
     options.recording.format = options.format;
     options.recording.colour = options.colour;

@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
+#include <string_view>
+
 #include "cli/analysis_run.h"
 #include "cli/messages.h"
 #include "cli/progress.h"
+#include "replay/perf_data.h"
 #include "report/describe.h"
 #include "report/finding_json.h"
 #include "report/finding_text.h"
@@ -26,7 +30,7 @@ std::string format_recording_stats(const RecordingAnalysis& analysis, const Reco
   const double all = phases.code + phases.rebuild + phases.order + phases.detect;
   std::string text =
       fmt::format("\nrecorded {:.2f} s by {}: {}, {}, {} of threads that have no log, {} lost\n", recording.seconds,
-                  recording.backend, counted(stats.samples, "sample"), counted(stats.log_entries, "log entry"),
+                  recording.backend, counted(stats.samples, "sample"), counted(stats.log_entries, "log record"),
                   recording.foreign_samples, recording.lost_samples);
   text += fmt::format("accesses per sample: {:.2f} at the sampled instructions, {:.2f} with those rebuilt\n",
                       per(stats.sampled_accesses, stats.samples), per(stats.accesses, stats.samples));
@@ -79,8 +83,15 @@ void say_suspects(const RecordingAnalysis& analysis, bool are_shown) {
 
 }  // namespace
 
+bool is_recorded_run(const std::string& path) {
+  if (is_recording(path)) return true;
+  std::ifstream file(path, std::ios::binary);
+  char magic[8] = {};
+  return file.read(magic, sizeof magic) && std::string_view(magic, sizeof magic) == "PERFILE2";
+}
+
 ExitCode analyze_recording(const std::string& directory, const RecordingChoices& choices, Output output) {
-  const auto recording = read_recording(directory);
+  const auto recording = is_recording(directory) ? read_recording(directory) : replay::read_perf_data(directory);
   if (!recording.ok()) {
     print_error(about_file(directory, recording.error().message));
     return ExitCode::kFailure;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `deadheat analyze DIR`: the races of what `deadheat record` has recorded.
+// `deadheat analyze DIR`: the races of what `deadheat record` has recorded. Of perf.data, which
+// has no log of synchronisation, only what could be rebuilt.
 #pragma once
 
 #include <string>
@@ -21,6 +22,9 @@ struct RecordingChoices {
   bool is_raw = false;
   bool shows_suspects = false;
 };
+
+// What `deadheat record` or `perf record` wrote.
+[[nodiscard]] bool is_recorded_run(const std::string& path);
 
 [[nodiscard]] ExitCode analyze_recording(const std::string& directory, const RecordingChoices& choices, Output output);
 

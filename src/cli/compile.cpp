@@ -39,7 +39,8 @@ Options:
   --{1}=COMPILER    g++ or clang++, gcc or clang, a name or a path; "ccache g++" works, too.
                     Without it: the environment variable {2}, then clang 19, clang, gcc.
   --pass=LEVEL      How accesses are checked, with clang 19. full: inline, without redundant
-                    checks, loops as a whole (the default). plain: inline, each at its place.
+                    checks, loops as a whole, each function once more without checks for
+                    sampling (the default). compact: not twice. plain: inline, each at its place.
                     no, or --no-pass: by calls, as with every other compiler.
   --explain         Say what the pass left out or moved, and what it could not and why
   --deadheat-show   Print the command instead of running it
@@ -142,6 +143,7 @@ std::vector<std::string> default_compilers(SourceLanguage language) {
 
 std::optional<PassLevel> pass_level_named(std::string_view name) {
   if (name == "full") return PassLevel::kFull;
+  if (name == "compact") return PassLevel::kCompact;
   if (name == "plain") return PassLevel::kPlain;
   if (name == "no") return PassLevel::kNone;
   return std::nullopt;
@@ -164,7 +166,8 @@ CompileRequest read_request(SourceLanguage language, const std::vector<std::stri
       request.pass = PassLevel::kNone;
     } else if (const auto level = value_of(argument, "--pass=")) {
       request.pass = pass_level_named(*level);
-      if (!request.pass) request.problem = fmt::format("unknown level '{}' in --pass=: full, plain or no", *level);
+      if (!request.pass)
+        request.problem = fmt::format("unknown level '{}' in --pass=: full, compact, plain or no", *level);
     } else {
       request.arguments.push_back(argument);
     }

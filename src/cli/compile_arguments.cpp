@@ -136,6 +136,7 @@ void append_pass(Words& words, const InstallLayout& layout, PassUse pass) {
   append(words, {"-mllvm", "-tsan-instrument-memory-accesses=0", "-mllvm", "-tsan-instrument-func-entry-exit=0"});
   append(words, {"-fpass-plugin=" + plugin});
   append(words, {"-Xclang", "-load", "-Xclang", plugin});
+  if (pass.level == PassLevel::kCompact) append(words, {"-mllvm", "-deadheat-two-versions=0"});
   if (pass.level == PassLevel::kPlain) append(words, {"-mllvm", "-deadheat-level=plain"});
   if (pass.explains) append(words, {"-Rpass=deadheat", "-Rpass-missed=deadheat", "-Rpass-analysis=deadheat"});
 }

@@ -75,9 +75,10 @@ struct CommandShape {
 
 // How plain accesses are checked.
 enum class PassLevel : std::uint8_t {
-  kNone,   // by the compiler's own hooks
-  kPlain,  // inline, each access at its place
-  kFull,   // inline, without redundant checks, loops as a whole
+  kNone,     // by the compiler's own hooks
+  kPlain,    // inline, each access at its place
+  kCompact,  // inline, without redundant checks, loops as a whole
+  kFull,     // the same, and each function once more without checks
 };
 struct PassUse {
   PassLevel level = PassLevel::kNone;  // other than kNone for clang 19 only

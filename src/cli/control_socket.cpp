@@ -159,6 +159,8 @@ Result<raw_report::Sampling> parse_answer(std::string_view answer) {
       {"cost_ns", &Sampling::cost_ns},
       {"sampled_accesses", &Sampling::sampled_accesses},
       {"checked_accesses", &Sampling::checked_accesses},
+      {"horizon_us", &Sampling::horizon_us},
+      {"expired_records", &Sampling::expired_records},
   };
   Sampling sampling;
   if (!setting_of(answer, "rate")) return Error{ErrorCode::kMalformed, "it has no rate"};

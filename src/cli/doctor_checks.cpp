@@ -20,6 +20,7 @@
 #include <system_error>
 
 #include "cli/messages.h"
+#include "record/sampler.h"
 
 namespace deadheat {
 
@@ -188,6 +189,21 @@ CheckResult check_processor_trace() {
   return result;
 }
 
+CheckResult check_recording() {
+  CheckResult result{"recording", CheckScope::kRecord, CheckVerdict::kOk, {}, {}, {}};
+  const auto clock = record::missing_for(record::Backend::kClock);
+  const auto intel = record::missing_for(record::Backend::kIntel);
+  result.found = intel ? "" : "intel, ";
+  if (!clock) result.found += "clock, ";
+  result.found += "step work";
+  if (intel) result.found += "; intel: " + *intel;
+  if (!clock) return result;
+  result.verdict = CheckVerdict::kWarning;
+  result.meaning = "recording has no samples: " + *clock;
+  result.fix = "sudo sysctl kernel.perf_event_paranoid=2";
+  return result;
+}
+
 CheckResult check_paranoia() {
   CheckResult result{"perf_event_paranoid", CheckScope::kWatch, CheckVerdict::kOk, "unknown", {}, {}};
   const auto level = read_number("/proc/sys/kernel/perf_event_paranoid");
@@ -210,6 +226,10 @@ CheckResult check_ptrace() {
     result.verdict = CheckVerdict::kWarning;
     result.meaning = "a debugger cannot be attached to a program that was stopped at a race";
     result.fix = "sudo sysctl kernel.yama.ptrace_scope=1";
+  } else if (geteuid() != 0) {
+    result.verdict = CheckVerdict::kWarning;
+    result.meaning = "'deadheat watch --pid' needs root; programs that it starts itself can be watched";
+    result.fix = "sudo sysctl kernel.yama.ptrace_scope=0";
   }
   return result;
 }
@@ -281,9 +301,9 @@ std::string_view name_of(CheckScope scope) {
 }
 
 std::vector<CheckResult> check_machine() {
-  return {check_kernel(),          check_randomisation(), check_shadow(),     check_stack_limit(),
-          check_overcommit(),      check_breakpoints(),   check_paranoia(),   check_cycles(),
-          check_processor_trace(), check_ptrace(),        check_confinement()};
+  return {check_kernel(),          check_randomisation(), check_shadow(),   check_stack_limit(),
+          check_overcommit(),      check_breakpoints(),   check_paranoia(), check_cycles(),
+          check_processor_trace(), check_recording(),     check_ptrace(),   check_confinement()};
 }
 
 }  // namespace deadheat

@@ -20,11 +20,9 @@ Status write_page(Output& output, const std::string& report) {
   return output.write(page.value());
 }
 
-Result<std::string> report_of_store(Store& store, const RaceFilter& filter) {
-  const auto rows = store.races(filter);
-  if (!rows.ok()) return rows.error();
+Result<std::string> report_of_store(Store& store, const std::vector<RaceRow>& rows) {
   std::vector<RaceDetails> races;
-  for (const RaceRow& row : rows.value()) {
+  for (const RaceRow& row : rows) {
     auto details = store.race(row.race.fingerprint);
     if (!details.ok()) return details.error();
     races.push_back(std::move(details).value());

@@ -16,8 +16,9 @@ namespace deadheat {
 // Of a JSON report. Errors: kIo; those of format_html_page().
 Status write_page(Output& output, const std::string& report);
 
-// The JSON report that the page of a store shows: all races with their history, and the runs. Errors: those of Store.
-[[nodiscard]] Result<std::string> report_of_store(Store& store, const RaceFilter& filter);
+// The JSON report that the page of a store shows: these races with their history, and all runs. Errors: those of
+// Store.
+[[nodiscard]] Result<std::string> report_of_store(Store& store, const std::vector<RaceRow>& rows);
 
 // `deadheat report --html PAGE FILE` of a JSON report. Nothing if the file is no JSON document.
 [[nodiscard]] std::optional<ExitCode> report_document(const std::vector<std::string>& files,

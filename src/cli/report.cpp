@@ -47,6 +47,7 @@ Examples:
   deadheat report --format json -o races.json deadheat.*
   deadheat report --html races.html deadheat.*   as a page for a browser
   deadheat report --html races.html races.json   the same from a JSON report
+  deadheat report --html races.html              the same of the store
   deadheat report --sarif races.sarif            the store's open races, for code scanning
   deadheat report --run latest --junit races.xml --github
   deadheat report --new-only                     what the latest run brought

@@ -143,9 +143,9 @@ Status check_settings(const RunSettings& settings) {
   const auto invalid = [](std::string message) { return Error{ErrorCode::kInvalid, std::move(message)}; };
   if (sampling.budget == 0) return invalid("a budget of 0 leaves no time to sample; see 'deadheat run --help'");
   if (Status status = check_sampler(settings); !status.ok()) return status;
-  if (!sampling.is_on() && (sampling.seed || sampling.period_us)) {
-    return invalid(
-        fmt::format("{} needs --rate or --budget; see 'deadheat run --help'", sampling.seed ? "--seed" : "--period"));
+  if (!sampling.is_on() && (sampling.seed || sampling.period_us || sampling.horizon_us)) {
+    const char* const name = sampling.seed ? "--seed" : sampling.period_us ? "--period" : "--horizon";
+    return invalid(fmt::format("{} needs --rate or --budget; see 'deadheat run --help'", name));
   }
   if (sampling.is_on() && settings.record) {
     return invalid(
@@ -172,6 +172,7 @@ std::string runtime_options(const RunSettings& settings) {
   if (sampling.rate) add("rate", *sampling.rate);
   if (sampling.budget) add("budget", *sampling.budget);
   if (sampling.period_us) add("period_us", *sampling.period_us);
+  if (sampling.horizon_us) add("horizon_us", *sampling.horizon_us);
   if (sampling.seed) add("seed", *sampling.seed);
   if (settings.record) add("record", 1);
   if (settings.stats) add("stats", 1);

@@ -19,6 +19,7 @@ namespace {
 
 constexpr double kShortestPeriod = 50;
 constexpr double kLongestPeriod = 10e6;
+constexpr double kLongestHorizon = 1e12;
 
 // A small share does not become none.
 std::uint64_t parts_per_million(double share) {
@@ -32,6 +33,13 @@ std::optional<std::uint64_t> parse_period(std::string_view text) {
   const auto period = parse_duration(text);
   if (!period || *period < kShortestPeriod || *period > kLongestPeriod) return std::nullopt;
   return static_cast<std::uint64_t>(std::llround(*period));
+}
+
+std::optional<std::int64_t> parse_horizon(std::string_view text) {
+  if (text == "forever") return -1;
+  const auto horizon = parse_duration(text);
+  if (!horizon || *horizon < 0 || *horizon > kLongestHorizon) return std::nullopt;
+  return std::llround(*horizon);
 }
 
 const Choices<std::optional<Sampler>>& sampler_choices() {
@@ -63,6 +71,16 @@ void add_sampling_options(CLI::App& command, SamplingOptions& target) {
           "--period", [&target](const std::string& text) { target.period_us = parse_period(text); },
           "Work of one sampling period, as 500us or 2s (default 1ms)")
       ->check(CLI::Validator(check, ""))
+      ->option_text("TIME");
+  const auto check_horizon = [](const std::string& text) {
+    if (parse_horizon(text)) return std::string();
+    return fmt::format("'{}' is no horizon: write 10ms, 2s or forever", text);
+  };
+  command
+      .add_option_function<std::string>(
+          "--horizon", [&target](const std::string& text) { target.horizon_us = parse_horizon(text); },
+          "Drop records after so much further work, as 10ms (default: ten periods); forever: keep them all")
+      ->check(CLI::Validator(check_horizon, ""))
       ->option_text("TIME");
   // What options.def can hold; 0 is another seed in every run.
   constexpr auto kLargestSeed = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());

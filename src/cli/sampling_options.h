@@ -28,6 +28,7 @@ struct SamplingOptions {
   std::optional<std::uint64_t> rate;
   std::optional<std::uint64_t> budget;
   std::optional<std::uint64_t> period_us;
+  std::optional<std::int64_t> horizon_us;  // -1: for ever
   std::optional<std::uint64_t> seed;
 
   // Periods are sampled.
@@ -38,10 +39,13 @@ struct SamplingOptions {
 // period: from 50 us to 10 s.
 [[nodiscard]] std::optional<std::uint64_t> parse_period(std::string_view text);
 
+// The same for a horizon, which can be any time, and "forever": -1.
+[[nodiscard]] std::optional<std::int64_t> parse_horizon(std::string_view text);
+
 // --rate and --budget. The target must outlive the parsing; a bad value is a usage error.
 void add_rate_and_budget(CLI::App& command, SamplingOptions& target);
 
-// These and --sampler, --period and --seed.
+// These and --sampler, --period, --horizon and --seed.
 void add_sampling_options(CLI::App& command, SamplingOptions& target);
 
 }  // namespace deadheat

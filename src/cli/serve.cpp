@@ -17,6 +17,7 @@
 
 #include "cli/commands.h"
 #include "cli/messages.h"
+#include "cli/store_writer.h"
 #include "report/describe.h"
 #include "serve/access_policy.h"
 #include "serve/http_server.h"
@@ -29,7 +30,7 @@ namespace {
 
 struct ServeOptions {
   std::string listen = "127.0.0.1:8470";
-  std::string store;
+  StoreOptions store;
   std::string token;
   std::string token_file;
   std::vector<std::string> host_names;
@@ -151,7 +152,7 @@ ExitCode serve(const ServeOptions& options) {
         ExitCode::kUsage);
   }
   const StoreAccess access = options.read_only ? StoreAccess::kRead : StoreAccess::kWrite;
-  auto store = Store::open(options.store, access);
+  auto store = open_store(options.store, access);
   if (!store.ok()) return refused(store.error(), ExitCode::kFailure);
   const auto stop = ending_signals();
   if (!stop.ok()) return refused(stop.error(), ExitCode::kFailure);
@@ -173,8 +174,7 @@ void add_serve_command(CLI::App& app, ExitCode& result) {
   auto options = std::make_shared<ServeOptions>();
   CLI::App* command = app.add_subcommand("serve", "Show the races of the store in a browser, live");
   command->footer(kServeFooter);
-  options->store = kDefaultStore;
-  command->add_option("--store", options->store, "The store: a file or a PostgreSQL URL")->option_text("PLACE");
+  add_store_option(*command, options->store);
   command->add_option("--listen", options->listen, "Where to listen (default 127.0.0.1:8470); port 0: any free one")
       ->option_text("ADDRESS:PORT");
   CLI::Option* given = command->add_option("--token", options->token, "What a browser must know to be answered");

@@ -72,7 +72,7 @@ ExitCode report_store(const LiveOutputOptions& options, const std::vector<std::s
   }
   const RaceReport report = files.value().report_of(store.value().place(), std::move(races), ignored);
   const auto json = [&] { return format_store_json(DEADHEAT_VERSION, store.value().place(), rows.value()); };
-  const auto page = [&] { return report_of_store(store.value(), filter.value()); };
+  const auto page = [&] { return report_of_store(store.value(), rows.value()); };
   auto output = Output::open(options.output);
   if (!output.ok()) return failed(output.error(), ExitCode::kFailure);
   std::string text;

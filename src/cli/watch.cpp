@@ -54,6 +54,7 @@ struct WatchOptions {
   std::optional<int> exit_code;
   std::optional<pid_t> process;  // that runs already
   bool despite_seccomp = false;
+  std::optional<std::string> started;  // by what the line names
   CLI::App* command = nullptr;
 };
 
@@ -67,6 +68,7 @@ Examples:
   deadheat watch --duration 30s ./server         stop watching after half a minute
   deadheat watch --duration 30s --pid 4711       watch a process that runs already
   deadheat watch --until-race ./server           or at the first race
+  deadheat watch --program ./server ./start.sh   in the program that a script starts
   deadheat watch --module 'libfoo*' ./server     also in this library
   deadheat watch --method collide ./server       delays only, as DataCollider does
   deadheat watch --rate 500 --limit 2ms ./server more watches, each for a shorter time
@@ -216,7 +218,11 @@ ExitCode watch_program(WatchOptions& options) {
   }
   const auto layout = find_install_layout();
   if (!layout.ok()) return failed(layout.error(), ExitCode::kFailure);
-  const auto table = site_table_of(lookup.path, options);
+  // A script has no instructions; it says itself what it starts.
+  const auto table = site_table_of(options.started.value_or(lookup.path), options);
+  if (!table.ok() && table.error().code == ErrorCode::kMalformed && !options.started) {
+    print_note("if that is a script, name the program that it starts: --program FILE");
+  }
   if (!table.ok()) return failed(table.error(), ExitCode::kUsage);
   SharedTable shared;
   if (const Status status = shared.fill(table.value()); !status.ok()) return failed(status.error(), ExitCode::kFailure);
@@ -289,6 +295,8 @@ void add_watch_command(CLI::App& app, ExitCode& result) {
   command->add_option("--pid", options->process, "Watch this process, which runs already; it goes on afterwards")
       ->check(CLI::Range(1, 1 << 22))
       ->option_text("NUMBER");
+  command->add_option("--program", options->started, "Watch this program when the one on the line, a script, starts it")
+      ->option_text("FILE");
   command->add_flag("--despite-seccomp", options->despite_seccomp,
                     "With --pid: also a process that confines its system calls, whose filter may end it");
   command->add_flag("--until-race", options->until_race, "Stop watching at the first race; the program goes on");

@@ -31,6 +31,7 @@ namespace deadheat {
 
 namespace {
 
+constexpr double kSlots = 2;  // of each thread: what the agent takes by default
 constexpr char kEraseLine[] = "\r\x1b[K";
 
 double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
@@ -212,9 +213,16 @@ void WatchSession::show_live_line() {
   const double elapsed = seconds(latest_.elapsed_ns);
   const double rate = elapsed > 0 ? static_cast<double>(latest_.watches) / elapsed : 0;
   const double cost = elapsed > 0 ? seconds(latest_.agent_ns) / elapsed : 0;
-  fmt::print(stderr, "{}{:.0f} s  {:.0f} watches/s  {} of {} sites  agent {:.1f}% of a core  {}  {}", kEraseLine,
-             elapsed, rate, latest_.sites_covered, latest_.sites, 100 * cost,
-             counted(suspects_.races().size(), "suspect"), counted(report_.race_count(), "race"));
+  const double stopped = elapsed > 0 && latest_.threads != 0
+                             ? seconds(latest_.stalled_ns) / elapsed / static_cast<double>(latest_.threads)
+                             : 0;
+  const double coverage = elapsed > 0 ? seconds(latest_.watched_ns) / elapsed / kSlots : 0;
+  fmt::print(
+      stderr,
+      "{}{:.0f} s  {:.0f} watches/s  coverage {:.0f}%  {} of {} sites  agent {:.1f}% of a core (budget 2% of the "
+      "program's)  stops {:.1f}% of threads (budget 2%)  {}  {}",
+      kEraseLine, elapsed, rate, 100 * coverage, latest_.sites_covered, latest_.sites, 100 * cost, 100 * stopped,
+      counted(suspects_.races().size(), "suspect"), counted(report_.race_count(), "race"));
   std::fflush(stderr);
   is_live_line_visible_ = true;
 }

@@ -63,6 +63,10 @@
 // same-epoch rule skips it, although a and b race. The paper's global periods hide
 // this case, because there t would not sample either.
 //
+// A running process may drop records before they are redundant (a horizon, runtime/
+// sampling_control.cpp). Then (1) holds for races (a, b) with b before that; (2) is not
+// touched, for without a record there is no report.
+//
 // Cost. Outside sampling, clocks do not advance, so after a while there is no news:
 // a release shares the thread's clock, an acquire compares one version. In a period
 // it is FastTrack, plus a copy of the clock per thread at either end. Memory

@@ -221,6 +221,8 @@ Json sampling_of(const LiveSampling& sampling) {
   out["cost_ns"] = totals.cost_ns;
   out["sampled_accesses"] = totals.sampled_accesses;
   out["checked_accesses"] = totals.checked_accesses;
+  out["horizon_us"] = totals.horizon_us == raw_report::kForever ? Json(nullptr) : Json(totals.horizon_us);
+  out["expired_records"] = totals.expired_records;
   out["processes"] = sampling.processes;
   out["silent_processes"] = sampling.silent_processes;
   out["effective_rate"] = rate;

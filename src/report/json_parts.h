@@ -15,7 +15,7 @@ namespace deadheat {
 
 [[nodiscard]] nlohmann::ordered_json frame_of(const Site& site);
 
-// A race of a trace, as in "findings" of docs/report.schema.json; `context` may be null.
+// A race of a trace, as in "findings" of docs/report.schema.json; `context` may be null. Without source lines.
 [[nodiscard]] nlohmann::ordered_json finding_of(const Finding& finding, const Dictionary& dictionary,
                                                 const AccessContext* context = nullptr);
 

@@ -36,6 +36,18 @@ std::string describe_bounds(double rate) {
       counted(runs_to_bound(rate).value_or(0), "run"), confidence, grouped(runs_for_rare), rare);
 }
 
+// What the horizon leaves of the guarantee.
+std::string describe_distance(std::uint64_t horizon_us) {
+  return fmt::format(", its two accesses at most {} of work apart,", describe_period(horizon_us));
+}
+
+std::string describe_expired(const raw_report::Sampling& sampling) {
+  return fmt::format(
+      "{} expired, {} of work after their period or later: a race with them whose second access came after that "
+      "was not seen (--horizon forever keeps them)",
+      counted(sampling.expired_records, "record"), describe_period(sampling.horizon_us));
+}
+
 }  // namespace
 
 void add_to(std::uint64_t& sum, std::uint64_t number) {
@@ -53,6 +65,7 @@ void LiveSampling::add(const raw_report::Sampling& one) {
   add_to(totals.cost_ns, one.cost_ns);
   add_to(totals.sampled_accesses, one.sampled_accesses);
   add_to(totals.checked_accesses, one.checked_accesses);
+  add_to(totals.expired_records, one.expired_records);
 }
 
 double cost_share(const raw_report::Sampling& sampling) {
@@ -80,9 +93,11 @@ std::vector<std::string> describe_sampling(const LiveSampling& sampling) {
   if (rate > 0) {
     lines.push_back(fmt::format("sampled {} of the work ({}) in {}", describe_share(rate), describe_request(totals),
                                 describe_amounts(totals)));
-    lines.push_back(fmt::format("a race that occurs once in every run is found in a run with probability {}",
-                                describe_share(rate)));
+    const bool is_bounded = totals.horizon_us != raw_report::kForever;
+    lines.push_back(fmt::format("a race that occurs once in every run{} is found in a run with probability {}",
+                                is_bounded ? describe_distance(totals.horizon_us) : "", describe_share(rate)));
     lines.push_back(describe_bounds(rate));
+    if (is_bounded && totals.expired_records != 0) lines.push_back(describe_expired(totals));
   } else {
     lines.push_back(
         fmt::format("nothing was sampled ({}), so this run says nothing about races: run longer, or take "

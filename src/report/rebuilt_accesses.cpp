@@ -85,13 +85,9 @@ RebuiltAccesses rebuild_accesses(const Recording& recording, const std::vector<C
       if (number >= pieces.size()) return;
       Piece& piece = pieces[number];
       const RecordedThread& thread = recording.threads[piece.thread];
-#if __has_include("replay/window.h")
       piece.rebuilt = request.reconstruction == Reconstruction::kNone
                           ? sampled_only(code, thread, piece.first, piece.last)
                           : replay::rebuild(code, thread, piece.first, piece.last, options);
-#else
-      piece.rebuilt = sampled_only(code, thread, piece.first, piece.last);
-#endif
       const std::lock_guard<std::mutex> hold(telling);
       done += piece.last - piece.first;
       accesses += piece.rebuilt.accesses.size();

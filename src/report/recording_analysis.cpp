@@ -91,8 +91,9 @@ class Analyser {
         into.accesses.push_back({access.sample, events::at(event, code_.site_of(access.code, origin))});
       }
     }
-    std::stable_sort(into.accesses.begin(), into.accesses.end(),
-                     [](const PlacedAccess& one, const PlacedAccess& other) { return one.sample < other.sample; });
+    // The order of accesses around one sample does not matter: they are of one thread and one stretch.
+    std::sort(into.accesses.begin(), into.accesses.end(),
+              [](const PlacedAccess& one, const PlacedAccess& other) { return one.sample < other.sample; });
   }
 
   // Comparing means: as if the log told everything.

@@ -1,86 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/store_json.h"
 
-#include <fmt/format.h>
-
-#include <ctime>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "report/finding_json.h"
 #include "report/json_parts.h"
+#include "report/store_words.h"
 
 namespace deadheat {
 
 using Json = nlohmann::ordered_json;
 
-namespace {
-
-Json share_or_null(const std::optional<double>& share) { return share ? Json(*share) : Json(nullptr); }
-
-std::string iso_text(Microseconds time) {
-  const std::time_t seconds = time / 1'000'000;
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
-                     parts.tm_hour, parts.tm_min, parts.tm_sec);
-}
-
-Json history_of(const RaceRow& row) {
-  return {{"state", word_of(row.state)},
-          {"note", row.note},
-          {"first_seen", iso_text(row.first_seen)},
-          {"last_seen", iso_text(row.last_seen)},
-          {"first_run", row.first_run},
-          {"last_run", row.last_run},
-          {"runs", row.runs},
-          {"modes", row.modes},
-          {"rate", share_or_null(row.rate)}};
-}
-
-Json stored_run_of(const StoredRun& run) {
-  const Json arguments = Json::parse(run.arguments, nullptr, false);
-  return {{"id", run.id},
-          {"mode", run.mode},
-          {"program", run.program},
-          {"arguments", arguments.is_array() ? arguments : Json(nullptr)},
-          {"machine", run.machine},
-          {"tool", run.tool},
-          {"started", iso_text(run.started)},
-          {"duration_us", run.duration ? Json(*run.duration) : Json(nullptr)},
-          {"rate", share_or_null(run.rate)},
-          {"effective_rate", share_or_null(run.effective_rate)},
-          {"overhead", share_or_null(run.overhead)},
-          {"status", run.status}};
-}
-
-}  // namespace
-
 Json race_row_json(const RaceRow& row) {
-  const Sighting& race = row.race;
-  return {{"fingerprint", race.fingerprint}, {"kind", race.kind},         {"title", race.title},
-          {"variable", race.variable},       {"earlier", race.earlier},   {"later", race.later},
-          {"occurrences", race.occurrences}, {"history", history_of(row)}};
+  RaceRow brief = row;
+  brief.race.document.clear();
+  Json out = json_of_race(brief);
+  out["kind"] = row.race.kind;
+  out["title"] = row.race.title;
+  out["variable"] = row.race.variable;
+  out["earlier"] = row.race.earlier;
+  out["later"] = row.race.later;
+  return out;
 }
 
 Json race_details_json(const RaceDetails& details) {
-  const Sighting& race = details.row.race;
-  Json out = Json::parse(race.document, nullptr, false);
+  Json out = json_of_race(details.row);
   // A store that somebody wrote into: better without details than without the race.
-  if (!out.is_object()) out = {{"fingerprint", race.fingerprint}, {"kind", race.kind}, {"title", race.title}};
-  out["occurrences"] = race.occurrences;
-  out["history"] = history_of(details.row);
-  out["history"]["sightings"] = Json::array();
-  for (const auto& [run, sighting] : details.history) {
-    out["history"]["sightings"].push_back({{"run", stored_run_of(run)},
-                                           {"occurrences", sighting.occurrences},
-                                           {"first_seen", iso_text(sighting.first_seen)}});
+  if (!out.contains("kind")) {
+    out["kind"] = details.row.race.kind;
+    out["title"] = details.row.race.title;
+  }
+  Json& sightings = out["history"]["sightings"] = Json::array();
+  for (const RaceDetails::Seen& seen : details.history) {
+    sightings.push_back({{"run", json_of_run(seen.run)},
+                         {"occurrences", seen.sighting.occurrences},
+                         {"first_seen", iso_time(seen.sighting.first_seen)}});
   }
   return out;
 }
 
 Json run_row_json(const RunRow& row) {
-  Json out = stored_run_of(row.run);
+  Json out = json_of_run(row.run);
   out["races"] = row.races;
   out["new_races"] = row.new_races;
   return out;

@@ -11,6 +11,11 @@
 
 namespace deadheat {
 
+// "stored_run" of docs/report.schema.json.
+[[nodiscard]] nlohmann::ordered_json json_of_run(const StoredRun& run);
+// A document with its "history", without the sightings of single runs.
+[[nodiscard]] nlohmann::ordered_json json_of_race(const RaceRow& row);
+
 // A race as the list shows it, without its document.
 [[nodiscard]] nlohmann::ordered_json race_row_json(const RaceRow& row);
 // Its document, with "history": what the runs together say about it.

@@ -10,6 +10,7 @@
 #include "report/describe.h"
 #include "report/finding_json.h"
 #include "report/json_parts.h"
+#include "report/store_json.h"
 
 namespace deadheat {
 
@@ -29,6 +30,8 @@ template <class Number>
 StoreJson or_null(const std::optional<Number>& number) {
   return number ? StoreJson(*number) : StoreJson(nullptr);
 }
+
+}  // namespace
 
 StoreJson json_of_run(const StoredRun& run) {
   StoreJson out;
@@ -64,6 +67,8 @@ StoreJson json_of_race(const RaceRow& row) {
   history["rate"] = or_null(row.rate);
   return out;
 }
+
+namespace {
 
 StoreJson document_with(const std::string& tool_version, const std::string& place, StoreJson findings) {
   std::uint64_t occurrences = 0;
@@ -121,24 +126,13 @@ std::string format_store_json(const std::string& tool_version, const std::string
 }
 
 std::string format_race_json(const std::string& tool_version, const std::string& place, const RaceDetails& race) {
-  StoreJson finding = json_of_race(race.row);
-  StoreJson& runs = finding["history"]["sightings"] = StoreJson::array();
-  for (const RaceDetails::Seen& seen : race.history) {
-    runs.push_back({{"run", json_of_run(seen.run)},
-                    {"occurrences", seen.sighting.occurrences},
-                    {"first_seen", iso_time(seen.sighting.first_seen)}});
-  }
+  StoreJson finding = race_details_json(race);
   return text_of_document(document_with(tool_version, place, StoreJson::array({std::move(finding)})));
 }
 
 std::string format_runs_json(const std::vector<RunRow>& rows) {
   StoreJson runs = StoreJson::array();
-  for (const RunRow& row : rows) {
-    StoreJson run = json_of_run(row.run);
-    run["races"] = row.races;
-    run["new_races"] = row.new_races;
-    runs.push_back(std::move(run));
-  }
+  for (const RunRow& row : rows) runs.push_back(run_row_json(row));
   return text_of_document({{"version", kJsonReportVersion}, {"runs", std::move(runs)}});
 }
 

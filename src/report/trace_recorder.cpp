@@ -191,6 +191,16 @@ void TraceRecorder::add_names(const LiveFinding& finding) {
       process.has_news = true;
     }
   }
+  // A trace calls a lock by its address, and in text by its name, which must be of one lock only.
+  auto& locks = process.state.dictionary.syncs;
+  for (const LiveLock& lock : finding.locks) {
+    const auto name = finding.dictionary.syncs.find(lock.id);
+    if (lock.address == 0 || name == finding.dictionary.syncs.end()) continue;
+    if (name->second.empty() || name->second.find(' ') != std::string::npos) continue;
+    const auto is_same = [&](const auto& known) { return known.second == name->second; };
+    if (std::any_of(locks.begin(), locks.end(), is_same)) continue;
+    if (locks.try_emplace(SyncId{lock.address}, name->second).second) process.has_news = true;
+  }
 }
 
 Status TraceRecorder::copy_past(const Process& process) {

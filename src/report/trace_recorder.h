@@ -52,7 +52,7 @@ class TraceRecorder {
   // which is returned once, it takes nothing more of the process. Errors: kIo;
   // kInvalid (an event that no trace may have).
   Status add(const RawPacket& packet, const ModuleMap& modules, Symbolizer& symbolizer, int descriptor = -1);
-  // The names of the process' threads.
+  // The names of the process' threads, and of locks that the finding has.
   void add_names(const LiveFinding& finding);
 
   // Takes what the buffers still have and finishes the files. `modules_of` is asked

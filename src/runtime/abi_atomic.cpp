@@ -8,7 +8,8 @@
 // read, and a release publishes its clock before its value.
 //
 // Whatever the program asked for, the memory operation itself is sequentially
-// consistent; only the order that is handed on follows the program.
+// consistent; only the order that is handed on follows the program. While nothing is
+// recorded (unchecked_code.h) it is the program's operation and no more.
 #include <cstdint>
 
 #include "model/event.h"
@@ -21,6 +22,7 @@
 #include "runtime/start.h"
 #include "runtime/sync_table.h"
 #include "runtime/thread_registry.h"
+#include "runtime/unchecked_code.h"
 #include "runtime/unsampled.h"
 
 namespace deadheat::runtime {
@@ -69,9 +71,11 @@ T machine_update(volatile T* at, Change&& change) {
 }
 
 template <class T>
-void machine_store(volatile T* at, T value) {
+void machine_store(volatile T* at, T value, MemoryOrder order = MemoryOrder::kSeqCst) {
   if constexpr (sizeof(T) == 16) {
     machine_update(at, [value](T) { return value; });
+  } else if (order != MemoryOrder::kSeqCst) {
+    __atomic_store_n(at, value, __ATOMIC_RELEASE);
   } else {
     __atomic_store_n(at, value, __ATOMIC_SEQ_CST);
   }
@@ -145,6 +149,7 @@ bool hands_on_nothing(Address address, std::size_t size, MemoryOrder order) {
 template <class T>
 T atomic_load(const volatile T* at, int order_number, Address code) {
   if (!is_observed()) return machine_load(at);
+  if (const UncheckedEvent unseen; unseen.is_on()) return machine_load(at);
   const auto address = reinterpret_cast<Address>(at);
   const MemoryOrder order = order_of(order_number);
   if (current.epoch_bits != 0 &&
@@ -174,6 +179,7 @@ T atomic_load(const volatile T* at, int order_number, Address code) {
 template <class T>
 void atomic_store(volatile T* at, T value, int order_number, Address code) {
   if (!is_observed()) return machine_store(at, value);
+  if (const UncheckedEvent unseen; unseen.is_on()) return machine_store(at, value, order_of(order_number));
   if (hands_on_nothing(reinterpret_cast<Address>(at), sizeof(T), order_of(order_number)))
     return machine_store(at, value);
   RuntimeScope scope;
@@ -196,6 +202,7 @@ void atomic_store(volatile T* at, T value, int order_number, Address code) {
 template <class T, class Change>
 T atomic_update(volatile T* at, int order_number, Address code, Change&& change) {
   if (!is_observed()) return machine_update(at, change);
+  if (const UncheckedEvent unseen; unseen.is_on()) return machine_update(at, change);
   if (hands_on_nothing(reinterpret_cast<Address>(at), sizeof(T), order_of(order_number)))
     return machine_update(at, change);
   RuntimeScope scope;
@@ -224,6 +231,7 @@ template <class T>
 bool atomic_compare_exchange(volatile T* at, T& expected, T desired, int success_number, int failure_number,
                              Address code) {
   if (!is_observed()) return machine_compare_exchange(at, expected, desired);
+  if (const UncheckedEvent unseen; unseen.is_on()) return machine_compare_exchange(at, expected, desired);
   RuntimeScope scope;
   ThreadState& self = runtime::self();
   const SamplingEvent event(self);

@@ -129,6 +129,14 @@ void release_chain(ThreadState& self, std::uint64_t link) {
   if (self.unlinked_blocks.size() >= kReclaimAt) reclaim(self);
 }
 
+void orphan_chain(std::uint64_t link) {
+  while (is_link(link)) {
+    const std::uint64_t next = block_of(link)->entries[CellBlock::kEntries - 1].load(std::memory_order_acquire);
+    registry().orphaned_blocks.push_back(number_of(link));
+    link = next;
+  }
+}
+
 std::uint64_t blocks_in_use() { return in_use.load(std::memory_order_relaxed); }
 
 }  // namespace deadheat::runtime

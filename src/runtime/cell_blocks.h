@@ -46,6 +46,10 @@ void discard_block(std::uint64_t link);
 // Takes the registry's lock now and then.
 void release_chain(ThreadState& self, std::uint64_t link);
 
+// The same without a thread of the program: they are reused some time later. With the
+// registry's lock held.
+void orphan_chain(std::uint64_t link);
+
 // Blocks in use or kept by threads, for the counters.
 [[nodiscard]] std::uint64_t blocks_in_use();
 

@@ -570,7 +570,8 @@ void check_atomic(ThreadState& self, AccessKind kind, Address address, std::size
 }
 
 void on_range(ThreadState& self, AccessKind kind, Address begin, std::size_t size, Address code) {
-  if (size == 0 || self.ignore.ignores(kind) || detection_is_off.load(std::memory_order_relaxed)) return;
+  if (size == 0 || peek(current.runs_unchecked) != 0) return;
+  if (self.ignore.ignores(kind) || detection_is_off.load(std::memory_order_relaxed)) return;
   if (kind != AccessKind::kFree && is_blind()) return;
   if (!has_shadow(begin, size)) return;
   if (is_left_alone() && has_no_record(begin, size)) return;

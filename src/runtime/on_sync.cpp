@@ -11,6 +11,7 @@
 #include "runtime/start.h"
 #include "runtime/sync_table.h"
 #include "runtime/thread_registry.h"
+#include "runtime/unchecked_code.h"
 
 namespace deadheat::runtime {
 namespace {
@@ -97,6 +98,27 @@ void release_lock(ThreadState& self, Address lock, LockMode mode, Address code) 
   advance(self);
 }
 
+// A lock that is taken while nothing is recorded is not looked up, and has no name until
+// somebody needs it: name_held_locks().
+void hold_unnamed(ThreadState& self, Address lock, LockMode mode) {
+  if (HeldLockState* held = find_held(self, lock)) {
+    ++held->depth;
+    return;
+  }
+  HeldLockState fresh;
+  fresh.lock = lock;
+  fresh.mode = mode;
+  self.held.push_back(fresh);
+  self.sampling.has_unnamed_locks = true;
+}
+void drop_unnamed(ThreadState& self, Address lock) {
+  HeldLockState* held = find_held(self, lock);
+  self.owner_before = held != nullptr && held->mode == LockMode::kExclusive ? thread_number(self) : 0;
+  if (held == nullptr || --held->depth != 0) return;
+  self.held.erase(static_cast<std::uint32_t>(held - self.held.begin()));
+  self.sampling.has_unnamed_locks = true;  // those that are left have other sets
+}
+
 void release_tag(ThreadState& self, Address tag) {
   if (self.ignore.ignores_sync()) return;
   settle_footprints(self);
@@ -124,6 +146,21 @@ void leave_phase(BarrierPhaseClock* phase) {
 }
 
 }  // namespace
+
+void name_held_locks(ThreadState& self) {
+  self.sampling.has_unnamed_locks = false;
+  for (HeldLockState& held : self.held) {
+    if (held.serial != 0) continue;
+    SpinHolder hold(sync_table().stripe(held.lock));
+    LockObject& object = lock_object(self, held.lock, 0);
+    held.serial = object.serial;
+    held.created_stack = object.created_stack;
+    // Nobody has watched whether another thread gave it up: is_stale() is to say yes, so
+    // that taking it again orders something.
+    object.owner = 0;
+  }
+  publish_locks(self, 0);
+}
 
 void on_lock_created(ThreadState& self, Address lock, Address code) {
   if (is_off()) return;
@@ -161,6 +198,10 @@ void note_lock_taken(ThreadState& self) {
 
 void on_lock_acquired(ThreadState& self, Address lock, LockMode mode, LockAttempt attempt, Address code) {
   if (is_off()) return;
+  if (const UncheckedEvent unseen; unseen.is_on()) {
+    note_lock_taken(self);
+    return hold_unnamed(self, lock, mode);
+  }
   RuntimeScope scope;
   const SamplingEvent event(self);
   HeldLockState* held = find_held(self, lock);
@@ -196,6 +237,7 @@ void on_lock_try_failed(ThreadState& self, Address lock, LockMode mode, Address 
 
 void on_lock_releasing(ThreadState& self, Address lock, Address code) {
   if (is_off()) return;
+  if (const UncheckedEvent unseen; unseen.is_on()) return drop_unnamed(self, lock);
   RuntimeScope scope;
   const SamplingEvent event(self);
   HeldLockState* held = find_held(self, lock);
@@ -233,6 +275,7 @@ void on_lock_release_failed(ThreadState& self, Address lock, Address code) {
 
 void on_wait_beginning(ThreadState& self, Address condition, Address mutex, Address code) {
   if (is_off()) return;
+  if (const UncheckedEvent unseen; unseen.is_on()) return drop_unnamed(self, mutex);
   RuntimeScope scope;
   const SamplingEvent event(self);
   const RecordedStep step(self, events::wait_begin(self.clock.id(), sync_id(condition), sync_id(mutex)), code);
@@ -243,6 +286,7 @@ void on_wait_beginning(ThreadState& self, Address condition, Address mutex, Addr
 
 void on_wait_finished(ThreadState& self, Address condition, Address mutex, Address code) {
   if (is_off()) return;
+  if (const UncheckedEvent unseen; unseen.is_on()) return hold_unnamed(self, mutex, LockMode::kExclusive);
   RuntimeScope scope;
   const SamplingEvent event(self);
   const RecordedStep step(self, events::wait_end(self.clock.id(), sync_id(condition), sync_id(mutex)), code);

@@ -21,6 +21,8 @@ namespace deadheat::runtime {
 // that was never announced is created by its first use. Recursion is recognised
 // here: only the outermost acquire and release order anything.
 void on_lock_created(ThreadState& self, Address lock, Address code);
+// Locks that the thread took while nothing was recorded get what reports say of them.
+void name_held_locks(ThreadState& self);
 void on_lock_destroyed(ThreadState& self, Address lock, Address code);
 void on_lock_acquired(ThreadState& self, Address lock, LockMode mode, LockAttempt attempt, Address code);
 void on_lock_try_failed(ThreadState& self, Address lock, LockMode mode, Address code);

@@ -205,8 +205,13 @@ struct Sampling {
   std::uint64_t cost_ns = 0;  // processor time that the detector took, as far as it is measured
   std::uint64_t sampled_accesses = 0;
   std::uint64_t checked_accesses = 0;  // not sampled, to memory with a record
+  // What was recorded is dropped after so much further work, in microseconds; kForever:
+  // when it can race no more. How many records were dropped that still could.
+  std::uint64_t horizon_us = 0;
+  std::uint64_t expired_records = 0;
 };
-static_assert(sizeof(Sampling) == 80);
+inline constexpr std::uint64_t kForever = ~std::uint64_t{0};
+static_assert(sizeof(Sampling) == 96);
 
 // Calls of instrumented functions; only the accesses of those that were sampled were
 // looked at. Numbers are totals so far.

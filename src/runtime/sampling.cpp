@@ -6,10 +6,12 @@
 #include <ctime>
 
 #include "runtime/access_check.h"
+#include "runtime/on_sync.h"
 #include "runtime/options.h"
 #include "runtime/raw_report.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/thread_registry.h"
+#include "runtime/unchecked_code.h"
 #include "runtime/unsampled.h"
 
 namespace deadheat::runtime {
@@ -51,6 +53,8 @@ void begin_sampling_event(ThreadState& self) {
   __asm__ volatile("" ::: "memory");
   if (self.clock.is_sampling() != period_is_open.load(std::memory_order_relaxed)) [[unlikely]]
     follow_period(self);
+  if (own.has_unnamed_locks && current.state == &self && peek(current.runs_unchecked) == 0) [[unlikely]]
+    name_held_locks(self);
   own.random = own.random * 0x5851f42d4c957f2dULL + 0x14057b7ef767814fULL;
   const bool is_timed = self.clock.is_sampling() || (own.random >> (64 - kTimedShift)) == 0;
   own.timed_since = is_timed ? __rdtsc() : 0;
@@ -92,6 +96,7 @@ void set_up_sampling() {
   samples = options().rate >= 0 || options().budget > 0;
   if (!samples) return;
   reset_period();
+  begin_unchecked_code(!period_is_open.load(std::memory_order_relaxed));
   raise_update_mode(UpdateMode::kShared);
   // What a nudged thread looks at: no address of the program's.
   for (Address word = 0; word < 16 * 8; word += 8) {

@@ -16,9 +16,11 @@
 
 #include <ctime>
 
+#include "base/growable_array.h"
 #include "core/pace.h"
 #include "core/sampling_budget.h"
 #include "core/work_periods.h"
+#include "runtime/cell_blocks.h"
 #include "runtime/intercept/interceptor.h"
 #include "runtime/intercept/preparation.h"
 #include "runtime/options.h"
@@ -28,6 +30,7 @@
 #include "runtime/slots.h"
 #include "runtime/system.h"
 #include "runtime/thread_registry.h"
+#include "runtime/unchecked_code.h"
 #include "runtime/unsampled.h"
 
 namespace deadheat::runtime {
@@ -139,6 +142,9 @@ class Controller {
     start_locks_[0] = so_far.locks_taken[0];
     start_locks_[1] = so_far.locks_taken[1];
     can_give_back_ = raw_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+    if (!can_give_back_) forbid_unchecked_code();
+    if (options().horizon_us == -2) horizon_ = kHorizonInPeriods * periods_.length();
+    if (options().horizon_us >= 0) horizon_ = static_cast<std::uint64_t>(options().horizon_us) * kMicrosecond;
     budget_ = budget;
     if (budget != 0) begin_budget({});
   }
@@ -155,6 +161,7 @@ class Controller {
       if (periods_.is_open() != period_is_open.load(std::memory_order_relaxed)) change_period();
       nudge_threads();
       forget_what_all_know();
+      drop_records(now);
       note_totals(now);
       wait(now);
     }
@@ -201,16 +208,72 @@ class Controller {
     now.work.sampled = static_cast<std::uint64_t>(static_cast<double>(inside_.time) * share);
     now.work.all = outside_.time + now.work.sampled;
     now.cost += inside_.time - now.work.sampled;
+    latest_work_ = now.work.all;
     return now;
   }
 
   void change_period() {
     const bool opens = periods_.is_open();
     if (opens) {
-      give_memory_back();
+      if (may_run_unchecked()) {
+        forbid_unchecked_code();
+        pause(kGraceOfUncheckedCode);
+      } else {
+        give_memory_back();
+      }
+      // Else at the next look.
+      if (can_give_back_ && !has_nobody_in_event()) return;
       static_cast<void>(measure());  // what was done meanwhile was not sampled
     }
     period_is_open.store(opens, std::memory_order_seq_cst);
+    if (opens) return;
+    closed_at_ = latest_work_;
+    look_wait_ = kFirstLook;
+    next_look_ = read_clock(CLOCK_MONOTONIC) + look_wait_;
+  }
+
+  static void pause(std::uint64_t time) {
+    timespec wanted{0, static_cast<long>(time)};
+    raw_call(SYS_nanosleep, reinterpret_cast<long>(&wanted), 0);
+  }
+
+  // When records can race no more, or have been there for the horizon: code runs without
+  // checks from then on.
+  void drop_records(const Measured& now) {
+    if (period_is_open.load(std::memory_order_relaxed) || may_run_unchecked() || !can_give_back_) return;
+    const bool is_late = horizon_ != raw_report::kForever && now.work.all >= closed_at_ + horizon_;
+    const std::uint64_t wall = read_clock(CLOCK_MONOTONIC);
+    if (!is_late && wall < next_look_) return;
+    look_wait_ *= 2;
+    next_look_ = wall + look_wait_;
+    if (raw_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0 || is_anybody_recording()) return;
+    drops_all_ = is_late;
+    const std::uint32_t left = drop_granules(drop_granule, this);
+    {
+      SpinHolder hold(registry().lock);
+      for (const std::uint64_t chain : dropped_chains_) orphan_chain(chain);
+    }
+    dropped_chains_.clear();
+    if (left == 0) allow_unchecked_code();
+  }
+
+  static bool drop_granule(Address granule, void* controller) {
+    auto& self = *static_cast<Controller*>(controller);
+    ShadowCell* const first = cell_of(granule);
+    ShadowCell* const end = first + (Address{1} << kGranuleShift) / 8;
+    std::uint64_t live = 0;
+    for (ShadowCell* cell = first; cell != end; ++cell) {
+      if (cell->entries[0].load(std::memory_order_relaxed) == 0) continue;
+      live += live_records(*cell);
+      if (live != 0 && !self.drops_all_) return false;
+    }
+    self.expired_ += live;
+    // The cells go back to the system; what is not in them does not.
+    for (ShadowCell* cell = first; cell != end; ++cell) {
+      if (!is_link(cell->entries[1].load(std::memory_order_relaxed))) continue;
+      if (const std::uint64_t chain = empty_cell(*cell); chain != 0) self.dropped_chains_.push_back(chain);
+    }
+    return true;
   }
 
   // Those that have not noticed what is the case now.
@@ -237,6 +300,20 @@ class Controller {
       if (peek(thread->sampling.is_in_period) != 0 && peek(thread->sampling.depth) != 0) return true;
     }
     return false;
+  }
+
+  // No operation is under way that was let pass unseen (unchecked_code.h).
+  [[nodiscard]] static bool has_nobody_in_event() {
+    if (raw_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) return false;
+    SpinHolder hold(registry().lock);
+    for (const ThreadState* thread = registry().first(); thread != nullptr; thread = thread->next) {
+      // Once is enough: what begins later is not let pass any more.
+      for (std::uint32_t tries = 0; peek(thread->sampling.depth) != 0; ++tries) {
+        if (tries == kTries) return false;
+        _mm_pause();
+      }
+    }
+    return true;
   }
 
   // All periods are closed.
@@ -285,6 +362,8 @@ class Controller {
     const SamplingCounters& counters = now.sums.counters;
     totals_.sampled_accesses = counters.sampled_accesses[0] + counters.sampled_accesses[1];
     totals_.checked_accesses = counters.checked_accesses[0] + counters.checked_accesses[1];
+    totals_.horizon_us = horizon_ == raw_report::kForever ? horizon_ : horizon_ / kMicrosecond;
+    totals_.expired_records = expired_;
   }
 
   // Until the work of the next change is about to be done.
@@ -298,7 +377,13 @@ class Controller {
     // who waits for somebody idle waits longer and longer.
     if (worked > passed * threads_at_once_) threads_at_once_ = worked / (passed + 1) + 1;
     idle_wait_ = worked > kHardlyAnything ? 0 : idle_wait_ * 2 + kShortestWait;
-    std::uint64_t time = at_least_zero(periods_.next_change(), now.work.all) / threads_at_once_;
+    std::uint64_t change = periods_.next_change();
+    const bool has_records = !period_is_open.load(std::memory_order_relaxed) && !may_run_unchecked();
+    if (has_records && horizon_ != raw_report::kForever && closed_at_ + horizon_ < change) {
+      change = closed_at_ + horizon_;
+    }
+    std::uint64_t time = at_least_zero(change, now.work.all) / threads_at_once_;
+    if (has_records && time > look_wait_) time = look_wait_;
     if (time < idle_wait_) time = idle_wait_;
     if (time < kShortestWait) time = kShortestWait;
     if (time > kLongestWait) time = kLongestWait;
@@ -326,6 +411,9 @@ class Controller {
   }
 
   static constexpr std::uint32_t kFewThreads = 64;
+  static constexpr std::uint32_t kTries = 1000;
+  static constexpr std::uint64_t kFirstLook = 100 * kMicrosecond;
+  static constexpr std::uint64_t kHorizonInPeriods = 10;
   static constexpr std::uint64_t kLeastWork = 8;  // one part of so many of all processor time
   // What locks say of the pace (core/pace.h): little if there are few of them, in all or
   // for the time.
@@ -342,6 +430,7 @@ class Controller {
   Pace inside_;
   Pace outside_;
   std::uint64_t latest_all_ = 0;
+  std::uint64_t latest_work_ = 0;
   // When it began.
   std::uint64_t start_time_ = 0;
   std::uint64_t start_ticks_ = 0;
@@ -352,6 +441,15 @@ class Controller {
   std::uint64_t threads_at_once_ = 1;
   std::uint64_t idle_wait_ = 0;
   bool can_give_back_ = false;
+  // Records: how long they stay, and when the last period ended, in work; when somebody looks
+  // next whether they can still race, in time.
+  std::uint64_t horizon_ = raw_report::kForever;
+  std::uint64_t closed_at_ = 0;
+  std::uint64_t look_wait_ = 0;
+  std::uint64_t next_look_ = 0;
+  std::uint64_t expired_ = 0;
+  bool drops_all_ = false;
+  GrowableArray<std::uint64_t, PageSource> dropped_chains_;
   std::uint64_t budget_ = 0;
   double most_ = 1;  // with a budget: the rate at most
   SamplingBudget budget_steps_;

@@ -146,6 +146,8 @@ void Requests::answer(const Request& request, const raw_report::Sampling& totals
     line.add("cost_ns", totals.cost_ns);
     line.add("sampled_accesses", totals.sampled_accesses);
     line.add("checked_accesses", totals.checked_accesses);
+    line.add("horizon_us", totals.horizon_us);
+    line.add("expired_records", totals.expired_records);
   }
   raw_call(SYS_sendto, socket_, reinterpret_cast<long>(line.text()), static_cast<long>(line.size()), 0,
            reinterpret_cast<long>(request.address), request.address_size);

@@ -129,6 +129,23 @@ void sweep_granules(bool (*is_empty)(Address granule)) {
   noted->resize(kept);
 }
 
+std::uint32_t drop_granules(bool (*may_go)(Address granule, void* argument), void* argument) {
+  const Table table = granules.load(std::memory_order_relaxed);
+  if (table == nullptr) return 1;  // nobody knows where records are
+  SpinHolder hold(noting);
+  while (!noted->empty()) {
+    const Address granule = (*noted)[noted->size() - 1];
+    std::atomic<std::uint8_t>& flag = table[granule >> kGranuleShift];
+    if (flag.load(std::memory_order_relaxed) != 0) {  // else unmapped meanwhile
+      if (!may_go(granule, argument)) break;
+      flag.store(0, std::memory_order_relaxed);
+      raw_madvise(cell_of(granule), kGranule * 2, MADV_DONTNEED);
+    }
+    noted->resize(noted->size() - 1);
+  }
+  return noted->size();
+}
+
 void lock_granules() { noting.lock(); }
 void unlock_granules() { noting.unlock(); }
 

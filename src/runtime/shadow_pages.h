@@ -47,6 +47,9 @@ void note_record(Address address);
 // has none: then its cells have gone back to the system, or will. Nobody records
 // anything meanwhile.
 void sweep_granules(bool (*is_empty)(Address granule));
+// Calls may_go for granules that may have records until it says no, and gives the cells of
+// the others back. Returns how many are left. Nobody records anything meanwhile.
+std::uint32_t drop_granules(bool (*may_go)(Address granule, void* argument), void* argument);
 // fork: the lock of that table.
 void lock_granules();
 void unlock_granules();

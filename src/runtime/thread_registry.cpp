@@ -13,6 +13,7 @@
 #include "runtime/sampling_control.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/start.h"
+#include "runtime/unchecked_code.h"
 #include "runtime/unsampled.h"
 
 namespace deadheat::runtime {
@@ -147,6 +148,7 @@ void activate(ThreadState& thread) {
   publish_locks(thread, thread.held.size());
   current.limit = thread.frames + kFrameLimit;
   publish_epoch(thread);
+  follow_unchecked_code(current);
   if (follows_calls) [[unlikely]]
     follow_call();
 }

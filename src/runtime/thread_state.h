@@ -57,7 +57,7 @@ struct alignas(16) NoCells {
 };
 [[gnu::visibility("hidden")]] extern NoCells no_cells;
 
-// The members up to `second_epoch_bits` are known to the code that the compiler pass puts into
+// The members up to `runs_unchecked` are known to the code that the compiler pass puts into
 // programs (pass/inline_check.h), by their offsets and the symbol's name; so is
 // Frame (pass/frames.cpp).
 struct ThreadLocal {
@@ -83,6 +83,11 @@ struct ThreadLocal {
   // As epoch_bits, for the second entry of a cell. They differ where no epoch is looked
   // for (unsampled.h).
   std::uint64_t second_epoch_bits = 0;
+  // Not 0: accesses of the thread need not be looked at for the time being, because nothing
+  // is recorded that they could race with, and nothing shall be. Code that has a version
+  // without checks runs that (pass/two_versions.h). Set and reset by other threads
+  // (sampling_control.cpp).
+  std::uint64_t runs_unchecked = 0;
   ThreadState* state = nullptr;
   // The origins that the thread used last (origins.h; an empty cache when every
   // access must take the slow path), and the path of the locks it holds.
@@ -99,7 +104,7 @@ struct ThreadLocal {
 
 static_assert(offsetof(ThreadLocal, cell_key) == 16 && offsetof(ThreadLocal, top) == 32 &&
               offsetof(ThreadLocal, bottom) == 40 && offsetof(ThreadLocal, limit) == 48 &&
-              offsetof(ThreadLocal, second_epoch_bits) == 56);
+              offsetof(ThreadLocal, second_epoch_bits) == 56 && offsetof(ThreadLocal, runs_unchecked) == 64);
 static_assert(sizeof(Frame) == 24 && offsetof(Frame, path) == 8 && offsetof(Frame, context) == 16);
 
 extern constinit thread_local ThreadLocal current __asm__("__deadheat_thread")

@@ -12,6 +12,8 @@
 namespace deadheat::runtime {
 namespace {
 
+[[nodiscard]] bool is_known_to_all(CellEntry entry) { return full_clock(entry.epoch()) <= known_to_all(entry.slot()); }
+
 // Calls visit for each place of an entry behind the first, links left out.
 template <class Visit>
 void for_each_further_place(ShadowCell& cell, Visit&& visit) {
@@ -151,13 +153,29 @@ void check_unsampled(ThreadState& self, AccessKind kind, Address begin, Address 
   }
 }
 
+std::uint64_t live_records(ShadowCell& cell) {
+  std::uint64_t count = 0;
+  const auto look_at = [&](const std::atomic<std::uint64_t>& place) {
+    const std::uint64_t bits = place.load(std::memory_order_acquire);
+    const CellEntry entry = CellEntry::from_bits(bits);
+    count += bits != 0 && !is_link(bits) && entry.has_bytes() && !is_known_to_all(entry) ? 1 : 0;
+  };
+  look_at(cell.entries[0]);
+  for_each_further_place(cell, look_at);
+  return count;
+}
+
+std::uint64_t empty_cell(ShadowCell& cell) {
+  const std::uint64_t second = cell.entries[1].exchange(0, std::memory_order_seq_cst);
+  cell.entries[0].store(0, std::memory_order_seq_cst);
+  return is_link(second) ? second : 0;
+}
+
 bool tidy_cell(ShadowCell& cell) {
   if (cell.entries[0].load(std::memory_order_acquire) != 0) {
     CaughtRaces none;
-    judge_cell(cell, none, [](CellEntry entry) {
-      const bool is_obsolete = full_clock(entry.epoch()) <= known_to_all(entry.slot());
-      return Verdict{is_obsolete ? entry.without_bytes(0xff) : entry};
-    });
+    judge_cell(cell, none,
+               [](CellEntry entry) { return Verdict{is_known_to_all(entry) ? entry.without_bytes(0xff) : entry}; });
   }
   return cell.entries[0].load(std::memory_order_acquire) == 0 &&
          !is_link(cell.entries[1].load(std::memory_order_acquire));

@@ -41,6 +41,12 @@ void check_unsampled(ThreadState& self, AccessKind kind, Address begin, Address 
 // The first entry of the cell shows that there is another one.
 void keep_visible(ShadowCell& cell);
 
+// Entries that can still race.
+[[nodiscard]] std::uint64_t live_records(ShadowCell& cell);
+// Removes all entries. Returns the link to those that are not in the cell itself, or 0.
+// Nobody records anything meanwhile.
+[[nodiscard]] std::uint64_t empty_cell(ShadowCell& cell);
+
 // Removes entries that can race no more. The cell is empty then.
 [[nodiscard]] bool tidy_cell(ShadowCell& cell);
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "trace/chunk_checksum.h"
 #include "trace/recording_file.h"
 
 namespace deadheat::recording_chunks {
@@ -35,6 +36,11 @@ struct ChunkHead {
   std::uint64_t checksum = 0;
 };
 static_assert(sizeof(ChunkHead) == 16);
+
+// A chunk whose type was damaged must not look like one of a kind that may be skipped.
+[[nodiscard]] inline std::uint64_t checksum_of(std::uint32_t type, std::span<const std::byte> payload) {
+  return xxh64(payload) + type;
+}
 
 // Numbers are 64 bits, little-endian; texts and bytes have their size in front.
 class Put {

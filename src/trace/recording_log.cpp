@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <tuple>
 
 #include "trace/malformed.h"
 
@@ -101,9 +102,10 @@ class LogReader {
   }
 
   void resolve() {
-    std::stable_sort(specials_.begin(), specials_.end(), [](const Special& one, const Special& other) {
+    std::sort(specials_.begin(), specials_.end(), [](const Special& one, const Special& other) {
       // Of equal times, what begins comes first.
-      return one.time != other.time ? one.time < other.time : one.kind < other.kind;
+      return std::tie(one.time, one.kind, one.thread, one.entry) <
+             std::tie(other.time, other.kind, other.thread, other.entry);
     });
     resolve_barriers();
     resolve_joins();

@@ -8,7 +8,6 @@
 #include <map>
 #include <system_error>
 
-#include "trace/chunk_checksum.h"
 #include "trace/malformed.h"
 #include "trace/recording_chunks.h"
 #include "trace/recording_file.h"
@@ -151,7 +150,7 @@ Result<MainFile> parse_main(std::span<const std::byte> bytes) {
       damage = fmt::format("{} ends in the middle of a chunk, at byte {}", kMainFile, at);
     } else {
       const auto payload = rest.subspan(sizeof chunk, chunk.size);
-      if (xxh64(payload) != chunk.checksum) {
+      if (checksum_of(chunk.type, payload) != chunk.checksum) {
         damage = fmt::format("{} is damaged at byte {}: wrong checksum", kMainFile, at);
       } else if (!take_chunk(chunk.type, payload, main)) {
         damage = fmt::format("{} is damaged at byte {}: a chunk is too short for its kind", kMainFile, at);
@@ -229,7 +228,7 @@ void place_samples(MainFile& main) {
   std::map<std::uint32_t, std::vector<RecordedThread*>> threads;
   for (RecordedThread& thread : recording.threads) threads[thread.system_id].push_back(&thread);
   for (auto& [system_id, same] : threads) {
-    std::stable_sort(same.begin(), same.end(), [](const RecordedThread* one, const RecordedThread* other) {
+    std::sort(same.begin(), same.end(), [](const RecordedThread* one, const RecordedThread* other) {
       return (one->log.empty() ? 0 : one->log.front().time) < (other->log.empty() ? 0 : other->log.front().time);
     });
   }
@@ -246,8 +245,8 @@ void place_samples(MainFile& main) {
     if (thread != nullptr) thread->path.push_back(std::move(piece));
   }
   for (RecordedThread& thread : recording.threads) {
-    std::stable_sort(thread.samples.begin(), thread.samples.end(),
-                     [](const RegisterSample& one, const RegisterSample& other) { return one.time < other.time; });
+    std::sort(thread.samples.begin(), thread.samples.end(),
+              [](const RegisterSample& one, const RegisterSample& other) { return one.time < other.time; });
     if (const auto name = main.names.find(thread.system_id); name != main.names.end()) thread.name = name->second;
   }
 }

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <system_error>
 
-#include "trace/chunk_checksum.h"
 #include "trace/recording_chunks.h"
 #include "trace/recording_file.h"
 
@@ -82,7 +81,7 @@ void RecordingWriter::write_all(std::span<const std::byte> bytes) {
 }
 
 void RecordingWriter::write_chunk(std::uint32_t type, std::span<const std::byte> payload) {
-  const ChunkHead head{type, static_cast<std::uint32_t>(payload.size()), xxh64(payload)};
+  const ChunkHead head{type, static_cast<std::uint32_t>(payload.size()), checksum_of(type, payload)};
   std::vector<std::byte> whole;
   Put put(whole);
   put.bytes(std::as_bytes(std::span(&head, 1)));

@@ -25,7 +25,8 @@ inline std::string state_of(const raw_report::Sampling& state) {
          " period_us=" + number(state.period_us) + " periods=" + number(state.periods) +
          " work_ns=" + number(state.work_ns) + " sampled_work_ns=" + number(state.sampled_work_ns) +
          " cost_ns=" + number(state.cost_ns) + " sampled_accesses=" + number(state.sampled_accesses) +
-         " checked_accesses=" + number(state.checked_accesses);
+         " checked_accesses=" + number(state.checked_accesses) + " horizon_us=" + number(state.horizon_us) +
+         " expired_records=" + number(state.expired_records);
 }
 
 inline int bind_socket() {

@@ -34,6 +34,8 @@ TEST(RunSamplingTest, RateBudgetPeriodAndSeedReachTheRuntime) {
   EXPECT_EQ(options_of("--rate 10% --budget 5% --period 500us --seed 7"),
             ":rate=100000:budget=50000:period_us=500:seed=7\n");
   EXPECT_EQ(options_of("--rate 3% --period 1.5ms"), ":rate=30000:period_us=1500\n");
+  EXPECT_EQ(options_of("--rate 3% --horizon 25ms"), ":rate=30000:horizon_us=25000\n");
+  EXPECT_EQ(options_of("--rate 3% --horizon forever"), ":rate=30000:horizon_us=-1\n");
   EXPECT_EQ(options_of("--rate 3% --period 10s"), ":rate=30000:period_us=10000000\n");
 }
 

@@ -14,7 +14,7 @@ failures=0
 budget() {
   local name="$1" limit="$2" count
   printf '%s\n' "$3" >"$work/access.c"
-  "$deadheat" cc --cc=clang-19 -O2 -c "$work/access.c" -o "$work/access.o"
+  "$deadheat" cc --cc=clang-19 --pass=compact -O2 -c "$work/access.c" -o "$work/access.o"
   # A function that calls nobody begins with the check, after the stack is aligned; the
   # check ends at the first branch.
   count="$(objdump -d --no-show-raw-insn --disassemble=access "$work/access.o" |

@@ -9,7 +9,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <set>
 #include <string>
 
@@ -441,7 +440,7 @@ TEST(InterpreterOracle, KnowsNothingThatIsNotTrue) {
   std::uint64_t hidden_cases = 0;
   std::uint64_t known_bytes = 0;
   std::uint64_t failures = 0;
-  std::map<std::string, int> wrong;
+  std::uint64_t second_opinions = 0;
   std::uint64_t at = kCode + 4096;
   while (cases < wanted && failures < 20) {
     const auto made = generator.next();
@@ -465,6 +464,15 @@ TEST(InterpreterOracle, KnowsNothingThatIsNotTrue) {
       if (!emulator.run(truth, *instruction)) continue;
       has_run = true;
       std::string what = difference_of(state, next, truth);
+      if (!what.empty()) {
+        // One case in some ten thousands comes out otherwise in an emulator that has just begun.
+        Emulator fresh(Emulator::Tells::kNothing);
+        fresh.place(at, made->code);
+        truth = start;
+        if (!fresh.run(truth, *instruction)) continue;
+        what = difference_of(state, next, truth);
+        if (what.empty()) ++second_opinions;
+      }
       if (what.empty()) what = wrong_undo(*instruction, start, truth, random);
       if (what.empty() && instruction->access_count > 0 && watcher.run(watched, *instruction)) {
         what = unseen_access(*instruction, before, watcher.touched());
@@ -483,9 +491,11 @@ TEST(InterpreterOracle, KnowsNothingThatIsNotTrue) {
     if (cases % 2 == 0) ++hidden_cases;
     for (const Value& value : state.registers.general) known_bytes += static_cast<unsigned>(std::popcount(value.known));
   }
-  std::printf("%llu cases, %llu of them partly unknown; %.1f of 128 register bytes known after each\n",
-              static_cast<unsigned long long>(cases), static_cast<unsigned long long>(hidden_cases),
-              static_cast<double>(known_bytes) / static_cast<double>(cases));
+  std::printf(
+      "%llu cases, %llu of them partly unknown; %.1f of 128 register bytes known after each; %llu second opinions\n",
+      static_cast<unsigned long long>(cases), static_cast<unsigned long long>(hidden_cases),
+      static_cast<double>(known_bytes) / static_cast<double>(cases), static_cast<unsigned long long>(second_opinions));
+  EXPECT_LE(second_opinions, 1 + cases / 10'000);
   EXPECT_GT(known_bytes / cases, 64U);
 }
 

@@ -27,6 +27,22 @@ TEST(LiveSamplingTest, AUsualRunSaysHowMuchAndHowManyRunsItTakes) {
                 "and 1,004 to know that it occurs in less than 10% of the runs"}));
 }
 
+TEST(LiveSamplingTest, AHorizonSaysWhatItTakesAway) {
+  raw_report::Sampling amounts = packets::usual_sampling();
+  amounts.horizon_us = 10'000;
+  amounts.expired_records = 1'234;
+  const std::vector<std::string> words = words_of(amounts);
+  ASSERT_EQ(words.size(), 4U);
+  EXPECT_EQ(
+      words[1],
+      "a race that occurs once in every run, its two accesses at most 10 ms of work apart, is found in a run with "
+      "probability 2.98%");
+  EXPECT_EQ(
+      words[3],
+      "1,234 records expired, 10 ms of work after their period or later: a race with them whose second access came "
+      "after that was not seen (--horizon forever keeps them)");
+}
+
 TEST(LiveSamplingTest, WithABudgetTheRateIsThatOfTheEnd) {
   raw_report::Sampling amounts = packets::usual_sampling();
   amounts.budget = 50'000;

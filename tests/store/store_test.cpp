@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/store.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sys/wait.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
 
 #include "store/schema.h"
 #include "store/sql_connection.h"
@@ -217,6 +221,28 @@ TEST_P(StoreTest, AServerThatFallsOverIsAskedAgain) {
   ASSERT_TRUE(crash_server());
   EXPECT_OK(store.add(run, example_sighting(kA)));
   EXPECT_EQ(must(store.race(kA)).row.runs, 1U);
+}
+
+// As users would: with the command, in ten processes at once.
+TEST_P(StoreTest, CommandsWriteToItAtOnce) {
+  std::ofstream(directory_ + "/racy.trace")
+      << "0 fork 1\n0 write x 8 @ a.cpp:1(f)\n1 write x 8 @ a.cpp:2(g)\n0 join 1\n";
+  const std::string command = fmt::format("export DEADHEAT_STORE='{}'; cd '{}' && ", place_, directory_);
+  const auto status_of = [&](const std::string& line) { return WEXITSTATUS(std::system((command + line).c_str())); };
+  EXPECT_EQ(
+      status_of("for i in 1 2 3 4 5 6 7 8 9 10; do " DEADHEAT_COMMAND " analyze racy.trace >/dev/null & done; wait"),
+      0);
+  Store store = open(place_, StoreAccess::kRead);
+  EXPECT_EQ(must(store.runs()).size(), 10U);
+  const std::vector<RaceRow> races = must(store.races({}));
+  ASSERT_EQ(races.size(), 1U);
+  EXPECT_EQ(races[0].runs, 10U);
+  EXPECT_EQ(races[0].race.later, "g a.cpp:2");
+  const std::string fingerprint = races[0].race.fingerprint;
+  EXPECT_EQ(status_of(DEADHEAT_COMMAND " races ignore " + fingerprint + " 2>/dev/null"), 0);
+  EXPECT_EQ(must(store.race(fingerprint)).row.state, RaceState::kIgnored);
+  EXPECT_EQ(status_of(DEADHEAT_COMMAND " analyze racy.trace --baseline \"$DEADHEAT_STORE\" >/dev/null 2>&1"), 0);
+  EXPECT_EQ(status_of(DEADHEAT_COMMAND " races list --state all --new-only >/dev/null"), 0);
 }
 
 TEST_P(StoreTest, NothingToReadIsAnError) {

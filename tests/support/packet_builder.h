@@ -142,6 +142,7 @@ inline raw_report::Sampling usual_sampling() {
   amounts.cost_ns = 500'000'000;
   amounts.sampled_accesses = 48'211'034;
   amounts.checked_accesses = 7;
+  amounts.horizon_us = raw_report::kForever;
   return amounts;
 }
 

@@ -55,9 +55,9 @@ inline Comparison compare(const CodeSpace& code, const record::ThreadSteps& trut
     if (is_beyond) continue;
     if (step < truth.steps.size() && is_true(cache, truth.steps[step], access)) continue;
     if (result.wrong++ == 0) {
-      result.first_wrong = fmt::format("code {:#x} address {:#x} size {} sample {} distance {} origin {}", access.code,
-                                       access.address, access.size, access.sample, access.distance,
-                                       static_cast<int>(access.origin));
+      result.first_wrong =
+          fmt::format("code {:#x} address {:#x} size {} sample {} distance {} origin {}", access.code, access.address,
+                      access.size, access.sample, access.distance, static_cast<int>(access.origin));
     }
   }
   return result;

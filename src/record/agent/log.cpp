@@ -70,7 +70,7 @@ void stop_logging(LogStop why) {
   const std::uint64_t now = time_before();
   std::uint64_t nobody = 0;
   if (__atomic_compare_exchange_n(&state->stopped_at, &nobody, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    __atomic_store_n(&state->stop, why, __ATOMIC_RELAXED);
+    state->stop = why;  // by one thread only
   }
   __atomic_store_n(&is_on, false, __ATOMIC_RELAXED);
   next_record = nullptr;

@@ -54,12 +54,14 @@ async function refresh() {
 }
 
 function startLive() {
+  const asked = new URLSearchParams(location.search);
   // The token is in a cookie now; it need not stay in the address.
-  if (new URLSearchParams(location.search).has('token')) history.replaceState(null, '', location.pathname + location.hash);
+  if (asked.has('token')) history.replaceState(null, '', location.pathname + location.hash);
   state.live = {mayWrite: false, race: (fingerprint) => ask(`/api/races/${encodeURIComponent(fingerprint)}`),
     runs: async () => (await ask('/api/runs')).runs, actions: actionsView};
   const lost = () => { for (const pulse of document.querySelectorAll('.pulse')) pulse.classList.add('lost'); };
   refresh().catch((problem) => byId('main').replaceChildren(make('p', {class: 'empty failed'}, `The races could not be loaded: ${problem.message}`)));
+  if (asked.has('still')) return;  // for pictures and tests: as it is now
   const events = new EventSource('/api/events');
   let isWaiting = false;
   events.onmessage = () => {

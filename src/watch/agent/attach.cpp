@@ -61,8 +61,10 @@ const char* take_threads(const AttachBlock& block, std::uint32_t slots) {
 const char* start_attached(AttachBlock& block, const Settings& settings) {
   const std::uint64_t begin = read_clock(CLOCK_MONOTONIC);
   const auto slots = static_cast<std::uint32_t>(settings.slots);
-  if (const char* const problem = take_threads(block, slots)) return problem;
+  // Before there are events that trap.
   if (!take_over_trap(on_trap)) return "SIGTRAP cannot be handled";
+  sample_by_time(settings.clock_us * kMicrosecond, kClockData);
+  if (const char* const problem = take_threads(block, slots)) return problem;
   if (!trap_action_before(block.trap_action)) return "SIGTRAP cannot be handled";
   if (const char* const problem = sites.load(reinterpret_cast<const void*>(block.table), block.table_size,
                                              reinterpret_cast<SiteState*>(block.scratch), Sites::Writing::kDirect)) {
@@ -78,8 +80,10 @@ const char* start_attached(AttachBlock& block, const Settings& settings) {
 }
 
 void say_finished(AttachBlock& block) {
+  constexpr auto kFinished = static_cast<std::uint32_t>(AttachState::kFinished);
   block.trap_action_is_lost = trap_action_before(block.trap_action) ? 0 : 1;
-  __atomic_store_n(&block.state, AttachState::kFinished, __ATOMIC_RELEASE);  // read by the command line
+  __atomic_store_n(reinterpret_cast<std::uint32_t*>(&block.state), kFinished,
+                   __ATOMIC_RELEASE);  // read by the command line
 }
 
 }  // namespace

@@ -45,15 +45,38 @@ std::uint32_t watchable_size(Address address, std::uint32_t size) {
   return chunk;
 }
 
-int open_breakpoint(std::uint32_t thread) {
-  perf_event_attr attributes = make_attributes(reinterpret_cast<Address>(&parking), 1, Watched::kStores, 0);
-  attributes.disabled = 1;
+namespace {
+
+// Moved to where programs do not expect it.
+int open_event(perf_event_attr& attributes, std::uint32_t thread) {
   const long event =
       raw_call(SYS_perf_event_open, as_argument(&attributes), static_cast<long>(thread), -1, -1, PERF_FLAG_FD_CLOEXEC);
   if (event < 0) return static_cast<int>(event);
   const long moved = raw_call(SYS_fcntl, event, F_DUPFD_CLOEXEC, first_own_descriptor());
   raw_call(SYS_close, event);
   return static_cast<int>(moved);
+}
+
+}  // namespace
+
+int open_clock(std::uint32_t thread, std::uint64_t period_ns, std::uint64_t data) {
+  perf_event_attr attributes = {};
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.size = sizeof attributes;
+  attributes.config = PERF_COUNT_SW_TASK_CLOCK;
+  attributes.sample_period = period_ns;
+  attributes.sigtrap = 1;
+  attributes.remove_on_exec = 1;
+  attributes.exclude_kernel = 1;
+  attributes.exclude_hv = 1;
+  attributes.sig_data = data;
+  return open_event(attributes, thread);
+}
+
+int open_breakpoint(std::uint32_t thread) {
+  perf_event_attr attributes = make_attributes(reinterpret_cast<Address>(&parking), 1, Watched::kStores, 0);
+  attributes.disabled = 1;
+  return open_event(attributes, thread);
 }
 
 void close_breakpoint(int event) { raw_call(SYS_close, event); }

@@ -28,6 +28,10 @@ enum class Watched : std::uint8_t { kStores, kLoadsAndStores };
 [[nodiscard]] int open_breakpoint(std::uint32_t thread);
 void close_breakpoint(int event);
 
+// An event that traps that thread each time it has run so long: the second sampler. Time decides what it meets, where
+// int3 prefers what is rare. As open_breakpoint(); it runs from the beginning.
+[[nodiscard]] int open_clock(std::uint32_t thread, std::uint64_t period_ns, std::uint64_t data);
+
 // False when the event is gone with its thread.
 bool set_breakpoint(int event, Address address, std::uint32_t size, Watched watched, std::uint64_t data);
 void disable_breakpoint(int event);

@@ -36,15 +36,11 @@ struct NamedNumber {
   std::uint64_t Settings::* number;
 };
 constexpr NamedNumber kNumbers[] = {
-    {"rate", &Settings::rate},
-    {"limit_us", &Settings::limit_us},
-    {"stall_us", &Settings::stall_us},
-    {"stall_share", &Settings::stall_share},
-    {"cpu_share", &Settings::cpu_share},
-    {"seed", &Settings::seed},
-    {"slots", &Settings::slots},
-    {"refuse", &Settings::refuse},
-    {"refuse_write", &Settings::refuse_write},
+    {"rate", &Settings::rate},           {"limit_us", &Settings::limit_us},
+    {"stall_us", &Settings::stall_us},   {"stall_share", &Settings::stall_share},
+    {"cpu_share", &Settings::cpu_share}, {"clock_us", &Settings::clock_us},
+    {"seed", &Settings::seed},           {"slots", &Settings::slots},
+    {"refuse", &Settings::refuse},       {"refuse_write", &Settings::refuse_write},
 };
 
 bool set(Settings& settings, const char* name, const char* value) {
@@ -84,6 +80,7 @@ Settings parse_settings(const char* text) {
   settings.stall_us = within(settings.stall_us, 1, 1'000'000);
   settings.stall_share = within(settings.stall_share, 0, 1'000'000);
   settings.cpu_share = within(settings.cpu_share, 0, 1'000'000);
+  if (settings.clock_us != 0) settings.clock_us = within(settings.clock_us, 100, 60'000'000);
   settings.slots = within(settings.slots, 1, kMostSlots);
   return settings;
 }

@@ -125,7 +125,7 @@ void give_trap_back() {
 
 TrapView& trap_view() {
   if (ThreadRecord* const self = current_thread()) return self->trap;
-  static constinit TrapView nobodys;
+  static constinit TrapView nobodys = {};
   nobodys = {};
   return nobodys;
 }

@@ -75,6 +75,7 @@ void in_child() {
 // With everything of the environment: nothing is left behind if it fails.
 void start(const char* table, const Settings& settings, std::uint64_t begin) {
   int error = -EACCES;
+  sample_by_time(settings.clock_us * kMicrosecond, kClockData);
   if (settings.refuse != 0 || !watch_main_thread(static_cast<std::uint32_t>(settings.slots), error)) {
     return give_up("the program runs unwatched: data breakpoints: ", describe_breakpoint_error(error), true);
   }

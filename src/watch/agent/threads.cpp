@@ -86,6 +86,8 @@ void close_events(ThreadRecord& record) {
     if (event >= 0) close_breakpoint(event);
     event = -1;
   }
+  if (record.clock_event >= 0) close_breakpoint(record.clock_event);
+  record.clock_event = -1;
 }
 
 }  // namespace
@@ -111,6 +113,9 @@ void give_back(ThreadRecord& record) { record.is_taken.store(false, std::memory_
 
 namespace {
 
+constinit std::uint64_t clock_period_ns = 0;
+constinit std::uint64_t clock_data = 0;
+
 // Of the thread of that number. False if there is not one; then the record is free again.
 bool open_events(ThreadRecord& record, std::uint32_t slots, int& error) {
   bool has_one = false;
@@ -124,6 +129,8 @@ bool open_events(ThreadRecord& record, std::uint32_t slots, int& error) {
         error = record.events[slot];
       }
     }
+    record.clock_event =
+        has_one && clock_period_ns != 0 ? open_clock(record.system_number, clock_period_ns, clock_data) : -1;
     ++record.life;
     record.is_live.store(has_one, std::memory_order_relaxed);
   }
@@ -138,6 +145,11 @@ bool open_events(ThreadRecord& record, std::uint32_t slots, int& error) {
 }
 
 }  // namespace
+
+void sample_by_time(std::uint64_t period_ns, std::uint64_t data) {
+  clock_period_ns = period_ns;
+  clock_data = data;
+}
 
 bool begin_thread(ThreadRecord& record, std::uint32_t slots, int& error) {
   record.system_number = static_cast<std::uint32_t>(raw_call(SYS_gettid));

@@ -34,6 +34,7 @@ struct alignas(64) ThreadRecord {
   std::uint32_t life;                 // how often the record was used
   std::uint32_t system_number;
   int events[kMostSlots];
+  int clock_event;  // of the second sampler, or -1
   // Of the stack that the thread was given.
   Address stack_begin;
   Address stack_end;
@@ -108,6 +109,9 @@ void adopt_pointer(ThreadRecord& record);
 // By the agent's thread: records of threads that have ended unseen are given back, and threads without one get
 // one, but for the agent's own.
 void reconcile_threads(std::uint32_t slots, std::uint32_t own_number);
+
+// From now on new threads, and those that are adopted, are also sampled by time; 0: not.
+void sample_by_time(std::uint64_t period_ns, std::uint64_t data);
 
 struct ThreadCounts {
   std::atomic<std::uint64_t> live;

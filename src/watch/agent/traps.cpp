@@ -82,6 +82,18 @@ void on_hit(std::uint32_t site, Address code, ucontext_t& context) {
   on_sampled(*self, site, code, context);
 }
 
+// The second sampler: the thread is interrupted before the instruction that it is at.
+void on_clock(const PerfTrap& trap, const ucontext_t& context) {
+  ThreadRecord* const self = own_record();
+  if (self == nullptr || (trap.flags & kTrapPerfWasAsynchronous) != 0) return;
+  const TimedHandler timed(kInt3Cost);
+  const auto code = static_cast<Address>(context.uc_mcontext.gregs[REG_RIP]);
+  const std::uint32_t site = sites.site_at(code);
+  if (site == kNoSite || !Sites::may_be_sampled(sites.site(site))) return;
+  counters.hits.add();
+  on_sampled(*self, site, code, context);
+}
+
 void on_breakpoint(const PerfTrap& trap, const ucontext_t& context) {
   ThreadRecord* const self = own_record();
   if (self == nullptr) return;
@@ -101,6 +113,7 @@ void on_trap(int /*number*/, siginfo_t* information, void* raw_context) {
   if (information->si_code == kTrapPerf) {
     const auto& trap = *reinterpret_cast<const PerfTrap*>(information);
     if (is_our_trip(trap.data)) return on_breakpoint(trap, context);
+    if (trap.data == kClockData) return on_clock(trap, context);
   }
   if (information->si_code == SI_KERNEL || information->si_code == TRAP_BRKPT) {
     const Address code = static_cast<Address>(context.uc_mcontext.gregs[REG_RIP]) - 1;

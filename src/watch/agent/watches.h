@@ -70,6 +70,9 @@ void close_all_watches();
 // By the agent's thread: sites that are to be armed first, when a stall is paid for. Returns how many it wrote.
 std::uint32_t nominated_sites(std::uint32_t* indices, std::uint32_t limit);
 
+// The data of a trap of the second sampler.
+inline constexpr std::uint64_t kClockData = std::uint64_t{0xdead} << 48 | 0xff;
+
 // What a trap cost besides what the handler can measure: entering and leaving it.
 inline constexpr std::uint64_t kInt3Cost = 3 * kMicrosecond;
 inline constexpr std::uint64_t kTripCost = 12 * kMicrosecond;

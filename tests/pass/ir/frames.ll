@@ -1,4 +1,5 @@
 ; PASSES: function(deadheat)
+; OPTIONS: --deadheat-two-versions=0
 ; Open calls: a function that calls others notes its caller itself; one that calls nobody
 ; leaves it to the hook of a failed check.
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
@@ -31,7 +32,7 @@ define double @intrinsic(double %x) sanitize_thread {
 }
 
 ; CHECK-LABEL: define void @calls
-; CHECK: %[[TOP:.*]] = load ptr, ptr getelementptr inbounds ([8 x i64], ptr @__deadheat_thread, i64 0, i64 4)
+; CHECK: %[[TOP:.*]] = load ptr, ptr getelementptr inbounds ([9 x i64], ptr @__deadheat_thread, i64 0, i64 4)
 ; CHECK: %[[CALLER:.*]] = call ptr @llvm.returnaddress(i32 0)
 ; CHECK: br i1
 ; CHECK: call void @__tsan_func_entry(ptr %[[CALLER]])
@@ -39,10 +40,10 @@ define double @intrinsic(double %x) sanitize_thread {
 ; CHECK: store ptr %[[CALLER]], ptr %[[TOP]]
 ; CHECK: mul i64 %{{.*}}, -2960836687051489901
 ; CHECK: getelementptr i8, ptr %[[TOP]], i64 24
-; CHECK: store ptr %{{.*}}, ptr getelementptr inbounds ([8 x i64], ptr @__deadheat_thread, i64 0, i64 4)
+; CHECK: store ptr %{{.*}}, ptr getelementptr inbounds ([9 x i64], ptr @__deadheat_thread, i64 0, i64 4)
 ; CHECK: call preserve_mostcc void @__deadheat_write8(ptr %p)
 ; CHECK: call void @quiet()
-; CHECK: %[[LAST:.*]] = load ptr, ptr getelementptr inbounds ([8 x i64], ptr @__deadheat_thread, i64 0, i64 4)
+; CHECK: %[[LAST:.*]] = load ptr, ptr getelementptr inbounds ([9 x i64], ptr @__deadheat_thread, i64 0, i64 4)
 ; CHECK: getelementptr i8, ptr %[[LAST]], i64 -24
 ; CHECK: store ptr
 ; CHECK: ret void

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as a recording: an error, or a recording that can be put in order. The first byte
+// says how the rest is shared among the files.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "trace/recorded_order.h"
+#include "trace/recording_file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 1) return 0;
+  const auto bytes = std::as_bytes(std::span(data, size)).subspan(1);
+  const std::size_t main = bytes.size() * (data[0] & 15U) / 16;
+  const std::size_t agent = std::min<std::size_t>(bytes.size() - main, 64);
+  const auto log = bytes.subspan(main + agent);
+  deadheat::RecordingBytes files{bytes.first(main), bytes.subspan(main, agent), {{"log.0", 0, log, log}}};
+  if ((data[0] & 16U) != 0) files.agent = {};
+  const auto recording = deadheat::parse_recording(files);
+  if (!recording.ok()) return 0;
+  std::vector<deadheat::OrderedThread> threads;
+  for (const auto& thread : recording.value().threads) threads.push_back({&thread, {}, (data[0] & 32U) != 0});
+  static_cast<void>(deadheat::order_recording(threads, [](std::uint64_t) { return deadheat::SiteId::kUnknown; }));
+  return 0;
+}

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2154
+# The part `record` of script/bench, which sources this: what recording costs, what a recording is
+# worth, and how long its analysis takes. Needs pbzip2 and redis (Debian: pbzip2 redis-server redis-tools);
+# what is not there is left out.
+
+readonly record_work="$results/record"
+
+# cpu_seconds COMMAND...: user and system time of the command and all that it waits for.
+cpu_seconds() {
+  local TIMEFORMAT='%U %S'
+  { time "$@" >/dev/null 2>&1; } 2>&1 | awk '{ print $1 + $2 }'
+}
+
+# overhead ROUNDS BASE... -- OTHER...: by turns; prints the least of each and their ratio.
+ratio_of() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", b / a }'; }
+least() { printf '%s\n' "$@" | sort -g | head -n 1; }
+
+measure_pbzip2() {
+  local rounds="$1" at plain=() recorded=() input="$record_work/input"
+  command -v pbzip2 >/dev/null || return 0
+  tar cf "$input" /usr/include 2>/dev/null || true
+  truncate -s '<60M' "$input"
+  for ((at = 0; at < rounds; ++at)); do
+    plain+=("$(cpu_seconds pbzip2 -k -c -p2 "$input")")
+    recorded+=("$(cpu_seconds "$deadheat" record -q --hz 1000 -o "$record_work/pbzip2" pbzip2 -k -c -p2 "$input")")
+  done
+  echo "| pbzip2 -p2, 60 MB | $(least "${plain[@]}") | $(least "${recorded[@]}") | $(ratio_of "$(least "${plain[@]}")" "$(least "${recorded[@]}")") |"
+}
+
+# A server's own processor time for a fixed number of requests. serve NAME [recorder...]
+redis_cpu() {
+  local before after server port=17379
+  "$@" redis-server --port "$port" --save '' --io-threads 2 --bind 127.0.0.1 >/dev/null 2>&1 &
+  for _ in $(seq 50); do redis-cli -p "$port" ping >/dev/null 2>&1 && break || sleep 0.1; done
+  server="$(redis-cli -p "$port" info server | tr -d '\r' | awk -F: '$1 == "process_id" { print $2 }')"
+  before="$(awk '{ print $14 + $15 }' "/proc/$server/stat")"
+  redis-benchmark -p "$port" -q -t set,get -n 100000 -c 20 >/dev/null 2>&1
+  after="$(awk '{ print $14 + $15 }' "/proc/$server/stat")"
+  redis-cli -p "$port" shutdown nosave >/dev/null 2>&1 || true
+  wait
+  awk -v ticks="$((after - before))" 'BEGIN { print ticks / 100 }'
+}
+
+measure_redis() {
+  local rounds="$1" at plain=() recorded=()
+  command -v redis-server >/dev/null || return 0
+  for ((at = 0; at < rounds; ++at)); do
+    plain+=("$(redis_cpu)")
+    recorded+=("$(redis_cpu "$deadheat" record -q --hz 1000 -o "$record_work/redis")")
+  done
+  echo "| redis-server, 200,000 requests | $(least "${plain[@]}") | $(least "${recorded[@]}") | $(ratio_of "$(least "${plain[@]}")" "$(least "${recorded[@]}")") |"
+}
+
+# One line of a recording: accesses per sample, size, time.
+describe_recording() {
+  local stats raw
+  stats="$("$deadheat" analyze "$1" --stats 2>/dev/null || true)"
+  raw="$("$deadheat" analyze "$1" --stats --raw 2>/dev/null || true)"
+  local seconds size
+  seconds="$(sed -n 's/^recorded \([0-9.]*\) s.*/\1/p' <<<"$stats")"
+  size="$(du -sb "$1" | awk -v s="$seconds" '{ printf "%.2f", $1 / 1e6 / s }')"
+  echo "| $2 | $(sed -n 's/^accesses per sample: .* instructions, \([0-9.]*\) with.*/\1/p' <<<"$raw") | $(
+    sed -n 's/^accesses per sample: .* instructions, \([0-9.]*\) with.*/\1/p' <<<"$stats") | $size | $(
+    sed -n 's/.*(\([0-9.]*\) per recorded second).*/\1/p' <<<"$stats") |"
+}
+
+# found_in RUNS OPTION...: in how many runs the race is found.
+found_in() {
+  local runs="$1" at found=0
+  shift
+  for ((at = 0; at < runs; ++at)); do
+    "$deadheat" analyze "$record_work/racy.$at" "$@" >/dev/null 2>&1 || found=$((found + 1))
+  done
+  echo "$found of $runs"
+}
+
+measure_record() {
+  local rounds=5 runs=10 at way table="$results/record.md"
+  if [[ "$quick" == yes ]]; then rounds=1 runs=2; fi
+  mkdir -p "$record_work"
+  for way in racy ordered lock_free; do
+    g++ -std=c++20 -O1 -g -pthread "bench/programs/record_$way.cpp" -o "$record_work/$way"
+  done
+  say "record: what it costs"
+  {
+    echo
+    echo "Processor time in seconds, least of $rounds runs by turns, clock backend at 1 kHz:"
+    echo
+    echo "| Program | alone | recorded | ratio |"
+    echo "| --- | --- | --- | --- |"
+    measure_pbzip2 "$rounds"
+    measure_redis "$rounds"
+    for ((at = 0; at < runs; ++at)); do
+      "$deadheat" record -q --hz 1000 -o "$record_work/racy.$at" "$record_work/racy" 40000000 >/dev/null
+    done
+    echo
+    echo "What a recording is worth (1 kHz); offline seconds on this machine's $(nproc) processors:"
+    echo
+    echo "| Recording | accesses per sample, raw | rebuilt | MB per recorded second | offline seconds per recorded second |"
+    echo "| --- | --- | --- | --- | --- |"
+    describe_recording "$record_work/racy.0" "histograms (record_racy)"
+    if [[ -d "$record_work/pbzip2" ]]; then describe_recording "$record_work/pbzip2" "pbzip2"; fi
+    if [[ -d "$record_work/redis" ]]; then describe_recording "$record_work/redis" "redis-server"; fi
+    echo
+    echo "The race of record_racy is found in $(found_in "$runs") recordings, with RaceZ's single block in $(
+      found_in "$runs" --racez), from the samples alone in $(found_in "$runs" --raw)."
+    echo
+    echo "| Without a race, ordered by | reports |"
+    echo "| --- | --- |"
+    for way in "mutex 200000" "queue 50000" "barrier 20000" "semaphore 20000" "pipe 10000" "readers 100000" "threads 5000" "static 300000"; do
+      # shellcheck disable=SC2086
+      "$deadheat" record -q --hz 5000 -o "$record_work/ordered.d" "$record_work/ordered" $way
+      echo "| ${way% *} | $("$deadheat" analyze "$record_work/ordered.d" >/dev/null 2>&1 && echo 0 || echo "some") |"
+    done
+    "$deadheat" record -q --hz 5000 -o "$record_work/ordered.d" "$record_work/lock_free" 2000000
+    echo "| std::atomic, release and acquire | $("$deadheat" analyze "$record_work/ordered.d" >/dev/null 2>&1 && echo 0 || echo "some") |"
+    echo
+  } >"$table"
+  replace_section record "$table"
+  cat "$table"
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// `deadheat record` and `deadheat analyze DIR` on programs that were built without any help of ours.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "cli/shell.h"
+
+namespace deadheat {
+namespace {
+
+const std::string kPrograms = std::string(DEADHEAT_SOURCE_DIR) + "/bench/programs/";
+
+CommandResult build(const Shell& shell, const std::string& name) {
+  return shell.run("g++ -std=c++20 -O1 -g -pthread " + kPrograms + name + ".cpp -o " + name);
+}
+
+// Performance events can be forbidden.
+bool can_record(const CommandResult& result) { return !contains(result.errors, "cannot record by"); }
+
+TEST(RecordTest, RaceIsFoundThatSamplesAloneDoNotShow) {
+  const Shell shell;
+  ASSERT_EQ(build(shell, "record_racy").exit_code, 0);
+  const CommandResult recorded = shell.run("deadheat record --hz 5000 -o run ./record_racy 20000000");
+  if (!can_record(recorded)) GTEST_SKIP() << recorded.errors;
+  EXPECT_EQ(recorded.exit_code, 0) << recorded.errors;
+  EXPECT_TRUE(contains(recorded.errors, "next: deadheat analyze")) << recorded.errors;
+  const CommandResult analysed = shell.run("deadheat analyze run --stats");
+  EXPECT_EQ(analysed.exit_code, 66) << analysed.output << analysed.errors;
+  EXPECT_TRUE(contains(analysed.output, "bare")) << analysed.output;
+  EXPECT_TRUE(contains(analysed.output, "(rebuilt)")) << analysed.output;
+  EXPECT_TRUE(contains(analysed.output, "record_racy.cpp:")) << analysed.output;
+  EXPECT_TRUE(contains(analysed.output, "conflicts 0")) << analysed.output;
+  EXPECT_FALSE(contains(analysed.output, "on (anonymous namespace)::locked")) << analysed.output;
+}
+
+TEST(RecordTest, OrderedProgramsHaveNoRace) {
+  const Shell shell;
+  ASSERT_EQ(build(shell, "record_ordered").exit_code, 0);
+  for (const char* way : {"mutex 50000", "queue 20000", "barrier 3000", "semaphore 3000", "pipe 3000", "readers 30000",
+                          "threads 1000", "static 100000"}) {
+    const CommandResult recorded =
+        shell.run(std::string("deadheat record -q --hz 5000 -o run ./record_ordered ") + way);
+    if (!can_record(recorded)) GTEST_SKIP() << recorded.errors;
+    const CommandResult analysed = shell.run("deadheat analyze run");
+    EXPECT_EQ(analysed.exit_code, 0) << way << analysed.output << analysed.errors;
+    EXPECT_FALSE(contains(analysed.errors, "no pair can be called a race")) << way << analysed.errors;
+  }
+}
+
+TEST(RecordTest, AtomicOperationsMakeSuspectsAndNoRace) {
+  const Shell shell;
+  ASSERT_EQ(build(shell, "record_lock_free").exit_code, 0);
+  const CommandResult recorded = shell.run("deadheat record -q --hz 5000 -o run ./record_lock_free 300000");
+  if (!can_record(recorded)) GTEST_SKIP() << recorded.errors;
+  const CommandResult analysed = shell.run("deadheat analyze run --suspects");
+  EXPECT_EQ(analysed.exit_code, 0) << analysed.output;
+  EXPECT_TRUE(contains(analysed.errors, "std::atomic in its debug information")) << analysed.errors;
+}
+
+TEST(RecordTest, WhatIsWrongIsSaidInOneLine) {
+  const Shell shell;
+  EXPECT_EQ(shell.run("deadheat record true").exit_code, 2);
+  EXPECT_EQ(shell.run("deadheat record -o run ./nothing-there").exit_code, 127);
+  shell.write_file("other", "text");
+  shell.run("mkdir -p full && mv other full/");
+  const CommandResult full = shell.run("deadheat record -o full true");
+  EXPECT_EQ(full.exit_code, 1);
+  EXPECT_TRUE(contains(full.errors, "has other files in it")) << full.errors;
+  const CommandResult foreign = shell.run("deadheat analyze full");
+  EXPECT_EQ(foreign.exit_code, 1);
+  EXPECT_TRUE(contains(foreign.errors, "not a recording")) << foreign.errors;
+}
+
+// Killed in the middle: what was logged and sampled before is there.
+TEST(RecordTest, AKilledProgramLeavesItsRecording) {
+  const Shell shell;
+  ASSERT_EQ(build(shell, "record_racy").exit_code, 0);
+  const CommandResult recorded =
+      shell.run("deadheat record --hz 5000 -o run ./record_racy 2000000000 & sleep 1; pkill -KILL -P $!; wait $!");
+  if (!can_record(recorded)) GTEST_SKIP() << recorded.errors;
+  EXPECT_EQ(recorded.exit_code, 137) << recorded.errors;
+  const CommandResult analysed = shell.run("deadheat analyze run");
+  EXPECT_EQ(analysed.exit_code, 66) << analysed.errors;
+}
+
+}  // namespace
+}  // namespace deadheat
