@@ -162,6 +162,23 @@ void keep(const Analysis& analysis, double seconds, const std::vector<Sighting>&
   store.finish(run);
 }
 
+// To the store and to other tools; what the races mean for the exit code.
+ExitCode deliver(const Analysis& analysis, double seconds, ReportFiles& files, const AnalyzeOptions& options) {
+  std::vector<Sighting> races;
+  for (std::size_t index = 0; index < analysis.findings.size(); ++index) {
+    races.push_back(sighting_of(analysis.findings[index], analysis.dictionary, context_of(analysis, index)));
+  }
+  if (analysis.event_count != 0) keep(analysis, seconds, races, options);
+  const RaceReport report = files.report_of(analysis.trace_path, std::move(races));
+  if (const std::string compared = files.describe_baseline(report); !compared.empty()) print_note(compared);
+  const Status others = files.write(report, [&] { return format_json_report(analysis); });
+  if (!others.ok()) {
+    print_error(others.error().message);
+    return ExitCode::kFailure;
+  }
+  return report.failures() == 0 ? ExitCode::kSuccess : ExitCode::kRacesFound;
+}
+
 ExitCode analyze(AnalyzeOptions& options) {
   if (const Status status = check_recording_options(options); !status.ok()) {
     print_error(fmt::format("{}; see 'deadheat analyze --help'", status.error().message));
@@ -193,6 +210,9 @@ ExitCode analyze(AnalyzeOptions& options) {
     options.recording.format = options.format;
     options.recording.colour = options.colour;
     options.recording.has_stats = options.stats;
+    options.recording.deliver = [&](const Analysis& analysis, double seconds) {
+      return deliver(analysis, seconds, files.value(), options);
+    };
     return analyze_recording(options.request.path, options.recording, std::move(output).value());
   }
   auto run = run_analysis(options.request);
@@ -212,17 +232,8 @@ ExitCode analyze(AnalyzeOptions& options) {
   if (to_file) fmt::print(stderr, "{}", format_summary(analysis, ColourMode::kPlain));
   print_damage(run.value());
   if (options.request.detector == DetectorKind::kPacer) note_missing_periods(options, analysis);
-  std::vector<Sighting> races;
-  for (std::size_t index = 0; index < analysis.findings.size(); ++index) {
-    races.push_back(sighting_of(analysis.findings[index], analysis.dictionary, context_of(analysis, index)));
-  }
-  if (analysis.event_count != 0) keep(analysis, run.value().seconds, races, options);
-  const RaceReport report = files.value().report_of(analysis.trace_path, std::move(races));
-  if (const std::string compared = files.value().describe_baseline(report); !compared.empty()) print_note(compared);
-  const Status others = files.value().write(report, [&] { return format_json_report(analysis); });
-  if (!others.ok()) print_error(others.error().message);
-  if (run.value().error || !others.ok()) return ExitCode::kFailure;
-  return report.failures() == 0 ? ExitCode::kSuccess : ExitCode::kRacesFound;
+  const ExitCode delivered = deliver(analysis, run.value().seconds, files.value(), options);
+  return run.value().error ? ExitCode::kFailure : delivered;
 }
 
 }  // namespace

@@ -131,7 +131,8 @@ ExitCode analyze_recording(const std::string& directory, const RecordingChoices&
   for (const std::string& warning : analysis.warnings) print_warning(warning);
   if (recording.value().incomplete) print_warning(about_file(directory, *recording.value().incomplete));
   say_suspects(analysis, choices.shows_suspects);
-  return analysis.races.findings.empty() ? ExitCode::kSuccess : ExitCode::kRacesFound;
+  const RecordingPhases& phases = analysis.stats.seconds;
+  return choices.deliver(analysis.races, phases.code + phases.rebuild + phases.order + phases.detect);
 }
 
 }  // namespace deadheat

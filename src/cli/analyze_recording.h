@@ -3,6 +3,7 @@
 // has no log of synchronisation, only what could be rebuilt.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "cli/common_options.h"
@@ -10,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "core/detector.h"
+#include "report/analysis.h"
 
 namespace deadheat {
 
@@ -21,6 +23,8 @@ struct RecordingChoices {
   bool is_single_block = false;
   bool is_raw = false;
   bool shows_suspects = false;
+  // What becomes of the races besides the report, after so many seconds; yields the exit code.
+  std::function<ExitCode(const Analysis&, double seconds)> deliver;
 };
 
 // What `deadheat record` or `perf record` wrote.

@@ -191,7 +191,10 @@ ExitCode watch_process(WatchOptions& options, pid_t process) {
   std::string program;
   auto table = site_table_of(process, options, program);
   if (!table.ok()) return failed(table.error(), ExitCode::kUsage);
-  auto output = LiveOutput::open(options.output, STDERR_FILENO);
+  StoredRun stored;
+  stored.mode = "watch";
+  stored.program = program;
+  auto output = LiveOutput::open(options.output, STDERR_FILENO, std::move(stored));
   if (!output.ok()) return failed(output.error(), ExitCode::kFailure);
   // From here on we cannot be interrupted in the middle of something.
   const auto signals = WatchedSignals::open();

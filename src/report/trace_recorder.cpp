@@ -197,7 +197,7 @@ void TraceRecorder::add_names(const LiveFinding& finding) {
     const auto name = finding.dictionary.syncs.find(lock.id);
     if (lock.address == 0 || name == finding.dictionary.syncs.end()) continue;
     if (name->second.empty() || name->second.find(' ') != std::string::npos) continue;
-    const auto is_same = [&](const auto& known) { return known.second == name->second; };
+    const auto is_same = [&](const auto& other) { return other.second == name->second; };
     if (std::any_of(locks.begin(), locks.end(), is_same)) continue;
     if (locks.try_emplace(SyncId{lock.address}, name->second).second) process.has_news = true;
   }
