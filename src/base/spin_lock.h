@@ -20,7 +20,7 @@ class SpinLock {
   // False if somebody has it.
   [[nodiscard]] bool try_lock() {
     return __atomic_exchange_n(&held_, 1U, __ATOMIC_ACQUIRE) == 0;
-  }                                                                  // pairs with unlock()
+  }  // pairs with unlock()
   void unlock() { __atomic_store_n(&held_, 0U, __ATOMIC_RELEASE); }  // pairs with lock()
   // In the child of a fork, where the holder does not exist any more.
   void reset() { __atomic_store_n(&held_, 0U, __ATOMIC_RELAXED); }

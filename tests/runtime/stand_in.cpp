@@ -9,6 +9,7 @@
 #include "runtime/counters.h"
 #include "runtime/hand_off.h"
 #include "runtime/intercept/preparation.h"
+#include "runtime/on_sync.h"
 #include "runtime/record.h"
 #include "runtime/sampling_control.h"
 #include "runtime/shadow_memory.h"
@@ -24,7 +25,7 @@ ThreadState* main_thread = nullptr;
 
 }  // namespace
 
-// In place of races.cpp, start.cpp, record.cpp, counters.cpp, hand_off.cpp,
+// In place of races.cpp, start.cpp, record.cpp, counters.cpp, hand_off.cpp, on_sync.cpp,
 // sampling_control.cpp and intercept/.
 std::atomic<bool> detection_is_off{false};
 std::atomic<bool> runtime_is_ready{true};
@@ -42,6 +43,7 @@ void send_notice(const char* /*text*/) {}
 void start_sampling_control() {}
 void keep_sampling_of(const ThreadState& /*thread*/) {}
 void deliver_pending_signals() {}
+void name_held_locks(ThreadState& /*self*/) {}
 void begin_recorded_step(const Event& /*event*/, Address /*code*/) {}
 void end_recorded_step() {}
 
