@@ -17,7 +17,7 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
 }
 
 // For a text between single quotes, in any shell of the three.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "'";
   for (const char letter : text) {
     if (letter == '\'')
@@ -54,7 +54,7 @@ std::vector<std::string> option_names(const CommandFacts& command) {
 // "'deadheat trace check' | ...".
 std::string known_paths(const CommandFacts& root) {
   std::vector<std::string> paths;
-  for (const CommandFacts* command : all_commands(root)) paths.push_back(quoted(command->name));
+  for (const CommandFacts* command : all_commands(root)) paths.push_back(in_quotes(command->name));
   return joined(paths, " | ");
 }
 
@@ -123,7 +123,7 @@ std::string described(std::string_view name, std::string_view help) {
     if (letter == ':') result += '\\';
     result += letter;
   }
-  return quoted(fmt::format("{}:{}", result, help));
+  return in_quotes(fmt::format("{}:{}", result, help));
 }
 
 // The lines of a `case` for options with values: `choices(words)` and `files` are what
@@ -135,7 +135,7 @@ std::string value_cases(const CommandFacts& root, std::string_view indent, Choic
     for (const OptionFacts& option : command->options) {
       if (option.value.empty() || option.names.empty()) continue;
       std::vector<std::string> patterns;
-      for (const std::string& name : option.names) patterns.push_back(quoted(command->name + " " + name));
+      for (const std::string& name : option.names) patterns.push_back(in_quotes(command->name + " " + name));
       std::string action;
       if (!option.choices.empty())
         action = offer(option.choices);
@@ -157,13 +157,13 @@ std::string bash_completion(const CommandFacts& root) {
       root, "    ",
       [](const std::vector<std::string>& choices) {
         return fmt::format(R"(mapfile -t COMPREPLY < <(compgen -W {} -- "$current"); return)",
-                           quoted(joined(choices, " ")));
+                           in_quotes(joined(choices, " ")));
       },
       R"(mapfile -t COMPREPLY < <(compgen -f -- "$current"); return)");
   text += "  esac\n  case \"$command\" in\n";
   for (const CommandFacts* command : all_commands(root)) {
-    text += fmt::format("    {}) words={} options={} ;;\n", quoted(command->name),
-                        quoted(joined(words_after(*command), " ")), quoted(joined(option_names(*command), " ")));
+    text += fmt::format("    {}) words={} options={} ;;\n", in_quotes(command->name),
+                        in_quotes(joined(words_after(*command), " ")), in_quotes(joined(option_names(*command), " ")));
   }
   return text + kBashTail;
 }
@@ -184,7 +184,7 @@ std::string zsh_completion(const CommandFacts& root) {
     for (const OptionFacts& option : command->options) {
       for (const std::string& name : option.names) options.push_back(described(name, option.help));
     }
-    text += fmt::format("  {})\n    offered=({})\n    options=({})\n    ;;\n", quoted(command->name),
+    text += fmt::format("  {})\n    offered=({})\n    options=({})\n    ;;\n", in_quotes(command->name),
                         joined(commands, " "), joined(options, " "));
   }
   return text + kZshTail;
