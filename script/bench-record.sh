@@ -5,6 +5,11 @@
 # what is not there is left out.
 
 readonly record_work="$results/record"
+# Environment variables of these names make other plans.
+readonly record_rounds="${RECORD_ROUNDS:-5}"
+readonly record_runs="${RECORD_RUNS:-10}"
+readonly record_input="${RECORD_INPUT:-60M}"
+readonly record_requests="${RECORD_REQUESTS:-100000}"
 
 # cpu_seconds COMMAND...: user and system time of the command and all that it waits for.
 cpu_seconds() {
@@ -20,12 +25,12 @@ measure_pbzip2() {
   local rounds="$1" at plain=() recorded=() input="$record_work/input"
   command -v pbzip2 >/dev/null || return 0
   tar cf "$input" /usr/include 2>/dev/null || true
-  truncate -s '<60M' "$input"
+  truncate -s "<$record_input" "$input"
   for ((at = 0; at < rounds; ++at)); do
     plain+=("$(cpu_seconds pbzip2 -k -c -p2 "$input")")
     recorded+=("$(cpu_seconds "$deadheat" record -q --hz 1000 -o "$record_work/pbzip2" pbzip2 -k -c -p2 "$input")")
   done
-  echo "| pbzip2 -p2, 60 MB | $(least "${plain[@]}") | $(least "${recorded[@]}") | $(ratio_of "$(least "${plain[@]}")" "$(least "${recorded[@]}")") |"
+  echo "| pbzip2 -p2, $record_input | $(least "${plain[@]}") | $(least "${recorded[@]}") | $(ratio_of "$(least "${plain[@]}")" "$(least "${recorded[@]}")") |"
 }
 
 # A server's own processor time for a fixed number of requests. serve NAME [recorder...]
@@ -35,7 +40,7 @@ redis_cpu() {
   for _ in $(seq 50); do redis-cli -p "$port" ping >/dev/null 2>&1 && break || sleep 0.1; done
   server="$(redis-cli -p "$port" info server | tr -d '\r' | awk -F: '$1 == "process_id" { print $2 }')"
   before="$(awk '{ print $14 + $15 }' "/proc/$server/stat")"
-  redis-benchmark -p "$port" -q -t set,get -n 100000 -c 20 >/dev/null 2>&1
+  redis-benchmark -p "$port" -q -t set,get -n "$record_requests" -c 20 >/dev/null 2>&1
   after="$(awk '{ print $14 + $15 }' "/proc/$server/stat")"
   redis-cli -p "$port" shutdown nosave >/dev/null 2>&1 || true
   wait
@@ -49,7 +54,7 @@ measure_redis() {
     plain+=("$(redis_cpu)")
     recorded+=("$(redis_cpu "$deadheat" record -q --hz 1000 -o "$record_work/redis")")
   done
-  echo "| redis-server, 200,000 requests | $(least "${plain[@]}") | $(least "${recorded[@]}") | $(ratio_of "$(least "${plain[@]}")" "$(least "${recorded[@]}")") |"
+  echo "| redis-server, $record_requests writes and as many reads | $(least "${plain[@]}") | $(least "${recorded[@]}") | $(ratio_of "$(least "${plain[@]}")" "$(least "${recorded[@]}")") |"
 }
 
 # One line of a recording: accesses per sample, size, time.
@@ -76,7 +81,7 @@ found_in() {
 }
 
 measure_record() {
-  local rounds=5 runs=10 at way table="$results/record.md"
+  local rounds="$record_rounds" runs="$record_runs" at way table="$results/record.md"
   if [[ "$quick" == yes ]]; then rounds=1 runs=2; fi
   mkdir -p "$record_work"
   for way in racy ordered lock_free; do

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: Apache-2.0
 # Part of script/bench: what replay rebuilds from samples of stepped programs, and which races it finds.
 # Figures of time aside they do not depend on the machine.

@@ -29,7 +29,7 @@ std::string in_quotes(std::string_view text) {
 }
 
 // For fish, whose backslash works between quotes as well.
-std::string quoted_for_fish(std::string_view text) {
+std::string in_quotes_for_fish(std::string_view text) {
   std::string result = "'";
   for (const char letter : text) {
     if (letter == '\'' || letter == '\\') result += '\\';
@@ -192,12 +192,13 @@ std::string zsh_completion(const CommandFacts& root) {
 
 std::string fish_completion(const CommandFacts& root) {
   std::vector<std::string> names;
-  for (const CommandFacts* command : all_commands(root)) names.push_back(quoted_for_fish(command->name));
+  for (const CommandFacts* command : all_commands(root)) names.push_back(in_quotes_for_fish(command->name));
   std::string text = fmt::format(kFishHead, joined(names, " "));
   for (const CommandFacts* command : all_commands(root)) {
     const std::string when = fmt::format("complete -c deadheat -n \"__deadheat_command '{}'\"", command->name);
     for (const CommandFacts& below : command->commands) {
-      text += fmt::format("{} -f -a {} -d {}\n", when, quoted_for_fish(below.word()), quoted_for_fish(below.summary));
+      text +=
+          fmt::format("{} -f -a {} -d {}\n", when, in_quotes_for_fish(below.word()), in_quotes_for_fish(below.summary));
     }
     for (const OptionFacts& option : command->options) {
       if (option.names.empty()) continue;
@@ -206,10 +207,10 @@ std::string fish_completion(const CommandFacts& root) {
         text += name.rfind("--", 0) == 0 ? " -l " + name.substr(2) : " -s " + name.substr(1);
       }
       if (!option.choices.empty())
-        text += " -x -a " + quoted_for_fish(joined(option.choices, " "));
+        text += " -x -a " + in_quotes_for_fish(joined(option.choices, " "));
       else if (!option.value.empty())
         text += option.takes_path() ? " -r -F" : " -x";
-      text += fmt::format(" -d {}\n", quoted_for_fish(option.help));
+      text += fmt::format(" -d {}\n", in_quotes_for_fish(option.help));
     }
   }
   return text;

@@ -236,10 +236,12 @@ void WatchSession::erase_live_line() {
 void WatchSession::show_summary() {
   if (!has_begun_) return;
   const double elapsed = seconds(latest_.elapsed_ns);
-  print_note(
-      fmt::format("watched for {:.1f} s: {} at {} of {} sites, {} of threads ({:.0f} ms); the agent took {:.2f} s",
-                  elapsed, counted(latest_.watches, "look"), latest_.sites_covered, latest_.sites,
-                  counted(latest_.stalls, "stop"), 1e3 * seconds(latest_.stalled_ns), seconds(latest_.agent_ns)));
+  const bool is_known = latest_.watches != 0 || report_.race_count() == 0;  // --until-race may come before the figures
+  if (is_known)
+    print_note(
+        fmt::format("watched for {:.1f} s: {} at {} of {} sites, {} of threads ({:.0f} ms); the agent took {:.2f} s",
+                    elapsed, counted(latest_.watches, "look"), latest_.sites_covered, latest_.sites,
+                    counted(latest_.stalls, "stop"), 1e3 * seconds(latest_.stalled_ns), seconds(latest_.agent_ns)));
   std::set<std::string> confirmed;
   for (const LiveRace& race : report_.races()) confirmed.insert(race.fingerprint);
   for (const LiveRace& suspect : suspects_.races()) {

@@ -63,7 +63,7 @@ TEST(RecordTest, WhatIsWrongIsSaidInOneLine) {
   EXPECT_EQ(shell.run("deadheat record true").exit_code, 2);
   EXPECT_EQ(shell.run("deadheat record -o run ./nothing-there").exit_code, 127);
   shell.write_file("other", "text");
-  shell.run("mkdir -p full && mv other full/");
+  ASSERT_EQ(shell.run("mkdir -p full && mv other full/").exit_code, 0);
   const CommandResult full = shell.run("deadheat record -o full true");
   EXPECT_EQ(full.exit_code, 1);
   EXPECT_TRUE(contains(full.errors, "has other files in it")) << full.errors;

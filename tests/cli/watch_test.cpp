@@ -80,6 +80,10 @@ TEST(WatchTest, WhatCannotBeWatchedIsSaid) {
   EXPECT_TRUE(contains(pattern.errors, "libnothing*")) << pattern.errors;
   EXPECT_EQ(shell.run("deadheat watch --rate 0 bash").exit_code, 2);
   EXPECT_EQ(shell.run("deadheat watch --limit soon bash").exit_code, 2);
+  const CommandResult nobody = shell.run("deadheat watch --pid 4194304");
+  EXPECT_EQ(nobody.exit_code, 2);
+  EXPECT_TRUE(contains(nobody.errors, "there is no process 4194304")) << nobody.errors;
+  EXPECT_EQ(shell.run("deadheat watch --pid 4194304 bash").exit_code, 2);
 }
 
 }  // namespace

@@ -9,24 +9,24 @@
 namespace deadheat::replay {
 namespace {
 
-constexpr std::uint64_t kCode = 0x1000;
+constexpr std::uint64_t kFirstByte = 0x1000;
 constexpr std::uint64_t kObject = 0x500000;
 
 // rdi points to the object, rsp to the stack; the path goes through all of the code once.
 RebuiltThread rebuilt(const std::vector<std::uint8_t>& code, const std::vector<std::uint64_t>& offsets,
                       const RebuildOptions& options = {}) {
   CodeSpace space;
-  space.add(kCode, std::as_bytes(std::span(code)));
+  space.add(kFirstByte, std::as_bytes(std::span(code)));
   RecordedThread thread;
   RegisterSample sample;
   sample.position = 0;
-  sample.registers.ip = kCode;
+  sample.registers.ip = kFirstByte;
   sample.registers.general[static_cast<std::size_t>(Register::kRdi)] = kObject;
   sample.registers.general[static_cast<std::size_t>(Register::kRsp)] = 0x7fff0000;
   sample.registers.general[static_cast<std::size_t>(Register::kRax)] = 0x600000;
   thread.samples.push_back(sample);
   thread.path.emplace_back();
-  for (const std::uint64_t offset : offsets) thread.path.back().code.push_back(kCode + offset);
+  for (const std::uint64_t offset : offsets) thread.path.back().code.push_back(kFirstByte + offset);
   return rebuild(space, thread, 0, 1, options);
 }
 
