@@ -21,7 +21,7 @@ bool can_record(const CommandResult& result) { return !contains(result.errors, "
 TEST(RecordTest, RaceIsFoundThatSamplesAloneDoNotShow) {
   const Shell shell;
   ASSERT_EQ(build(shell, "record_racy").exit_code, 0);
-  const CommandResult recorded = shell.run("deadheat record --hz 5000 -o run ./record_racy 20000000");
+  const CommandResult recorded = shell.run("deadheat record --hz 5000 -o run ./record_racy 40000000 4096");
   if (!can_record(recorded)) GTEST_SKIP() << recorded.errors;
   EXPECT_EQ(recorded.exit_code, 0) << recorded.errors;
   EXPECT_TRUE(contains(recorded.errors, "next: deadheat analyze")) << recorded.errors;
