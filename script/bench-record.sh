@@ -37,7 +37,10 @@ measure_pbzip2() {
 redis_cpu() {
   local before after server port=17379
   "$@" redis-server --port "$port" --save '' --io-threads 2 --bind 127.0.0.1 >/dev/null 2>&1 &
-  for _ in $(seq 50); do redis-cli -p "$port" ping >/dev/null 2>&1 && break || sleep 0.1; done
+  for _ in $(seq 50); do
+    if redis-cli -p "$port" ping >/dev/null 2>&1; then break; fi
+    sleep 0.1
+  done
   server="$(redis-cli -p "$port" info server | tr -d '\r' | awk -F: '$1 == "process_id" { print $2 }')"
   before="$(awk '{ print $14 + $15 }' "/proc/$server/stat")"
   redis-benchmark -p "$port" -q -t set,get -n "$record_requests" -c 20 >/dev/null 2>&1
