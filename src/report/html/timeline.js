@@ -113,7 +113,7 @@ function drawTimeline(finding, width) {
     if (row.kind === 'born') {
       if (row.from !== null) {
         const from = laneX[row.from];
-        add(draw('path', {class: 'spawn', d: `M${from} ${row.y}H${x}`}));
+        add(draw('path', {class: 'spawn', d: `M${from} ${row.y - 13}H${x}V${row.y}`}));  // above the words
       }
       add(draw('circle', {class: `born ${colour[row.lane]}`, cx: x, cy: row.y, r: 5}));
     } else if (row.kind === 'access') {
