@@ -162,8 +162,8 @@ TEST(FromTsanTest, ProjectWithOptionsAndSuppressionsNeedsOneLine) {
                                          "/cmake/toolchain.cmake -DDeadheat_COMMAND=" DEADHEAT_BINARY_DIR
                                          "/deadheat && cmake --build build && cd build && ctest --output-on-failure");
   EXPECT_NE(result.exit_code, 0);
-  EXPECT_TRUE(contains(result.output, "1/2 Test #1: known ............................   Passed")) << result.output;
-  EXPECT_TRUE(contains(result.output, "2/2 Test #2: new ..............................***Failed")) << result.output;
+  EXPECT_TRUE(contains(result.output, "Test #1: known ............................   Passed")) << result.output;
+  EXPECT_TRUE(contains(result.output, "Test #2: new ..............................***Failed")) << result.output;
   EXPECT_TRUE(contains(result.output, "race on stock")) << result.output;
   EXPECT_TRUE(contains(result.output, "ended at the first race")) << result.output;
 }
