@@ -77,6 +77,7 @@ class Fields {
   }
   // Up to a zero or the end.
   std::string text() {
+    if (bytes_.empty()) return {};
     const auto* begin = reinterpret_cast<const char*>(bytes_.data());
     return {begin, ::strnlen(begin, bytes_.size())};
   }
