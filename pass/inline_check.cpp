@@ -237,7 +237,7 @@ bool is_common_size(const Access& access) { return llvm::isPowerOf2_64(access.si
 }  // namespace
 
 RuntimeSymbols::RuntimeSymbols(llvm::Module& module) : module_(module) {
-  llvm::Type* type = llvm::ArrayType::get(llvm::Type::getInt64Ty(module.getContext()), 9);
+  llvm::Type* type = llvm::ArrayType::get(llvm::Type::getInt64Ty(module.getContext()), 11);
   thread_ = llvm::cast<llvm::GlobalVariable>(module.getOrInsertGlobal("__deadheat_thread", type));
   thread_->setThreadLocalMode(llvm::GlobalVariable::InitialExecTLSModel);
 }
@@ -267,6 +267,23 @@ llvm::Value* RuntimeSymbols::runs_unchecked(llvm::IRBuilder<>& builder) {
   return word;
 }
 
+llvm::Value* RuntimeSymbols::begin_unseen(llvm::IRBuilder<>& builder) {
+  llvm::LoadInst* before = load(builder, builder.getInt64Ty(), member(builder, 9));
+  before->setVolatile(true);
+  store(builder, builder.CreateAdd(before, builder.getInt64(1)), member(builder, 9))->setVolatile(true);
+  return before;
+}
+
+// What was there before, not one less: a handler that never came back must not count.
+void RuntimeSymbols::end_unseen(llvm::IRBuilder<>& builder, llvm::Value* before) {
+  store(builder, before, member(builder, 9))->setVolatile(true);
+}
+
+void RuntimeSymbols::note_progress(llvm::IRBuilder<>& builder) {
+  llvm::Value* more = builder.CreateAdd(number(builder, 10), builder.getInt64(1));
+  store(builder, more, member(builder, 10));
+}
+
 llvm::Value* RuntimeSymbols::pointer(llvm::IRBuilder<>& builder, unsigned index) {
   return load(builder, builder.getPtrTy(), member(builder, index));
 }
@@ -277,9 +294,10 @@ llvm::LoadInst* RuntimeSymbols::load(llvm::IRBuilder<>& builder, llvm::Type* typ
   return load;
 }
 
-void RuntimeSymbols::store(llvm::IRBuilder<>& builder, llvm::Value* value, llvm::Value* place) {
+llvm::StoreInst* RuntimeSymbols::store(llvm::IRBuilder<>& builder, llvm::Value* value, llvm::Value* place) {
   llvm::StoreInst* store = builder.CreateAlignedStore(value, place, llvm::Align(8));
   store->setMetadata(llvm::LLVMContext::MD_nosanitize, llvm::MDNode::get(builder.getContext(), {}));
+  return store;
 }
 
 llvm::CallInst* RuntimeSymbols::call_hook(llvm::IRBuilder<>& builder, const Access& access) {

@@ -43,6 +43,12 @@ class RuntimeSymbols {
   [[nodiscard]] llvm::Value* cell_key(llvm::IRBuilder<>& builder) { return number(builder, 2); }
   [[nodiscard]] llvm::Value* second_epoch(llvm::IRBuilder<>& builder) { return number(builder, 7); }
   [[nodiscard]] llvm::Value* runs_unchecked(llvm::IRBuilder<>& builder);
+  // The program has got a little further.
+  void note_progress(llvm::IRBuilder<>& builder);
+  // Marks that an operation is under way of which the runtime is not told. What begin_unseen()
+  // returns is for end_unseen().
+  [[nodiscard]] llvm::Value* begin_unseen(llvm::IRBuilder<>& builder);
+  void end_unseen(llvm::IRBuilder<>& builder, llvm::Value* before);
   [[nodiscard]] llvm::Value* top_frame(llvm::IRBuilder<>& builder) { return pointer(builder, 4); }
   [[nodiscard]] llvm::Value* lowest_frame(llvm::IRBuilder<>& builder) { return pointer(builder, 5); }
   [[nodiscard]] llvm::Value* frame_limit(llvm::IRBuilder<>& builder) { return pointer(builder, 6); }
@@ -50,7 +56,7 @@ class RuntimeSymbols {
 
   // Not of the program's, so not to be checked.
   llvm::LoadInst* load(llvm::IRBuilder<>& builder, llvm::Type* type, llvm::Value* place);
-  void store(llvm::IRBuilder<>& builder, llvm::Value* value, llvm::Value* place);
+  llvm::StoreInst* store(llvm::IRBuilder<>& builder, llvm::Value* value, llvm::Value* place);
 
   [[nodiscard]] llvm::Module& module() { return module_; }
 

@@ -15,6 +15,7 @@
 #include "rare_accesses.h"
 #include "small_copies.h"
 #include "two_versions.h"
+#include "unseen_atomics.h"
 
 namespace deadheat::pass {
 
@@ -83,6 +84,12 @@ void explain(const llvm::Function& function, const Summary& summary, llvm::Optim
   });
 }
 
+llvm::SmallVector<llvm::BasicBlock*, 32> blocks_of(llvm::Function& function) {
+  llvm::SmallVector<llvm::BasicBlock*, 32> blocks;
+  for (llvm::BasicBlock& block : function) blocks.push_back(&block);
+  return blocks;
+}
+
 // Returns whether anything was changed.
 bool instrument_accesses(llvm::Function& function, llvm::FunctionAnalysisManager& analyses, RuntimeSymbols& runtime) {
   const bool has_copies = expand_small_copies(function);
@@ -103,17 +110,19 @@ bool instrument_accesses(llvm::Function& function, llvm::FunctionAnalysisManager
   explain(function, summary, analyses.getResult<llvm::OptimizationRemarkEmitterAnalysis>(function));
 
   const bool has_rare = instrument_rare_accesses(function, runtime);
-  bool has_two_versions = false;
+  bool has_unchecked_code = false;
   if (makes_two_versions()) {
     const auto& target = analyses.getResult<llvm::TargetIRAnalysis>(function);
-    has_two_versions = make_unchecked_version(function, groups, runtime, library, target);
+    has_unchecked_code = make_unchecked_version(function, groups, runtime, library, target);
+    // Then it has nothing to check, or is a function of which there can only be one.
+    if (!has_unchecked_code) has_unchecked_code = inline_unseen_atomics(blocks_of(function), runtime);
   }
   for (const CheckGroup& group : groups) emit_check(runtime, group);
   // Now that there are checks in their place.
   for (const Candidate& candidate : candidates) {
     if (llvm::isa<llvm::CallInst>(candidate.access.instruction)) candidate.access.instruction->eraseFromParent();
   }
-  return !candidates.empty() || has_rare || has_copies || has_two_versions;
+  return !candidates.empty() || has_rare || has_copies || has_unchecked_code;
 }
 
 }  // namespace

@@ -68,6 +68,23 @@ void instrument_masked(const MaskedAccess& masked, RuntimeSymbols& runtime) {
 // The order as the hooks number it: that of C++.
 std::uint32_t order_number(llvm::AtomicOrdering order) { return static_cast<std::uint32_t>(llvm::toCABI(order)); }
 
+// What clang's own pass makes a call of.
+bool has_hook(const llvm::AtomicRMWInst& atomic) {
+  if (!atomic.getType()->isIntOrPtrTy()) return false;
+  switch (atomic.getOperation()) {
+    case llvm::AtomicRMWInst::Xchg:
+    case llvm::AtomicRMWInst::Add:
+    case llvm::AtomicRMWInst::Sub:
+    case llvm::AtomicRMWInst::And:
+    case llvm::AtomicRMWInst::Or:
+    case llvm::AtomicRMWInst::Xor:
+    case llvm::AtomicRMWInst::Nand:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // atomicrmw max and others have no hook: a loop around a compare-and-swap, which
 // has one, is the same operation.
 bool expand_atomic(llvm::AtomicRMWInst& atomic, RuntimeSymbols& runtime) {
@@ -117,7 +134,8 @@ bool instrument_rare_accesses(llvm::Function& function, RuntimeSymbols& runtime)
       if (instruction.hasMetadata(llvm::LLVMContext::MD_nosanitize)) continue;
       MaskedAccess access;
       if (is_masked_access(instruction, access)) masked.push_back(access);
-      if (auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) atomics.push_back(atomic);
+      auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction);
+      if (atomic != nullptr && !has_hook(*atomic)) atomics.push_back(atomic);
     }
   }
   bool changed = !masked.empty();

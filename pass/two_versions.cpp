@@ -13,6 +13,7 @@
 #include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/SSAUpdater.h"
 #include "stretches.h"
+#include "unseen_atomics.h"
 
 namespace deadheat::pass {
 
@@ -229,6 +230,8 @@ class Duplicator {
         }
       }
       llvm::BasicBlock* next = block->getSingleSuccessor();
+      llvm::IRBuilder<> builder(block->getTerminator());
+      runtime_.note_progress(builder);
       choose(*block, *copy_of(next), *next, nullptr);
     }
     llvm::MDNode* weights = llvm::MDBuilder(function_.getContext()).createBranchWeights(1 << 20, 1);
@@ -286,6 +289,7 @@ class Duplicator {
         instruction.eraseFromParent();
       }
     }
+    inline_unseen_atomics(unchecked_, runtime_);
     llvm::SmallVector<llvm::WeakVH, 64> left(unchecked_.begin(), unchecked_.end());
     llvm::RecursivelyDeleteTriviallyDeadInstructionsPermissive(dead);
     for (llvm::WeakVH& value : left) {

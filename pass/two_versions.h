@@ -14,6 +14,9 @@
 //                    were made before it, hoisting.h) does not ask at all, but at its end.
 //   after calls      of the version without checks: the thread may have slept in it.
 //
+// Where both versions come through, at entries and around loops, the program's progress is
+// counted, so that the runtime can tell how much slower the version with checks is.
+//
 // So all cycles of the function have one entry, whichever version runs, and the code
 // generator knows them for the loops they are.
 //

@@ -66,6 +66,7 @@ class GrowableArray {
     if (size_ == capacity_) reserve(size_ + 1);
     return *new (data_ + size_++) T(std::move(value));
   }
+  void pop_back() { data_[--size_].~T(); }
   // Inserts before `index`.
   void insert(std::uint32_t index, T value) {
     push_back(std::move(value));

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast a program gets on in sampling periods, compared with outside of them.
+// How fast a program gets on in sampling periods, and in code that checks, compared with code that
+// does not.
 //
 // Processor time is a measure of work only where the detector does not slow the
 // program's own code down. In periods it does: locks are held longer, and others wait
 // for them; caches and the system's page tables are shared with the detector's
-// memory. No single event shows that. But some things a program does are counted alike
-// inside and outside of periods, and periods begin at random. So what is done per
+// memory; every check takes its time, in inline code that nobody times. No single event shows that. But
+// some things a program does are counted alike inside and outside of periods, with checks and
+// without, and periods begin at random. So what is done per
 // nanosecond would be the same, and where less is done, that much of the time was not
 // work: with enough periods the sampled share of the work becomes the share of what was
 // counted.

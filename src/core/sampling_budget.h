@@ -5,9 +5,8 @@
 // can be timed; but records slow the program down after their period, too, and so do
 // caches and locks that are shared with the detector. So the run is cut into steps: in
 // most of them the program is sampled, in every fourth it is not, and how much processor
-// time the program needs for the same progress is compared. Locks taken are that progress.
-// A program that takes few is judged by the timed events alone; of two answers the
-// dearer one counts.
+// time the program needs for the same progress is compared. What counts as progress: ThreadLocal::progress of the
+// runtime. A program that shows little of it is judged by the timed events alone; of two answers the dearer one counts.
 //
 // Cost is proportional to the rate, so all steps say something of the same number, the cost
 // per rate, whatever their rates were. Older steps count less: load changes.
@@ -24,11 +23,11 @@ namespace deadheat {
 class SamplingBudget {
  public:
   // What was done in a step: processor time, what timed events took of it, both in
-  // nanoseconds; locks taken; and the share of the work that was sampled.
+  // nanoseconds; how far it got; and the share of the work that was sampled.
   struct Step {
     double processor = 0;
     double cost = 0;
-    double locks = 0;
+    double progress = 0;
     double rate = 0;
   };
 
@@ -55,8 +54,8 @@ class SamplingBudget {
  private:
   static constexpr double kFirstRate = 0.002;
   static constexpr double kLeastRate = 0.0001;
-  static constexpr double kMemory = 0.85;               // what a step counts at the next one
-  static constexpr double kEnoughLocks = 1 / 50'000.0;  // per nanosecond
+  static constexpr double kMemory = 0.85;          // what a step counts at the next one
+  static constexpr double kEnough = 1 / 50'000.0;  // per nanosecond
   static constexpr double kLargestStepUp = 1.5;
   static constexpr double kLargestStepDown = 4;
 
@@ -66,13 +65,13 @@ class SamplingBudget {
     void add(const Step& step) {
       steps.processor = steps.processor * kMemory + step.processor;
       steps.cost = steps.cost * kMemory + step.cost;
-      steps.locks = steps.locks * kMemory + step.locks;
+      steps.progress = steps.progress * kMemory + step.progress;
       steps.rate = steps.rate * kMemory + step.rate * step.processor;  // weighted
     }
-    [[nodiscard]] bool has_locks() const { return steps.locks > kEnoughLocks * steps.processor; }
+    [[nodiscard]] bool has_progress() const { return steps.progress > kEnough * steps.processor; }
     [[nodiscard]] double cost() const { return steps.processor <= 0 ? 0 : steps.cost / steps.processor; }
     [[nodiscard]] double rate() const { return steps.processor <= 0 ? 0 : steps.rate / steps.processor; }
-    [[nodiscard]] double time_of_lock() const { return steps.processor / steps.locks; }
+    [[nodiscard]] double time_of_progress() const { return steps.processor / steps.progress; }
   };
 
   // The first of four.
@@ -81,8 +80,8 @@ class SamplingBudget {
   // The share of processor time that sampling took.
   [[nodiscard]] double cost_of_sampling() const {
     const double timed = sampled_.cost() - idle_.cost();
-    if (!sampled_.has_locks() || !idle_.has_locks()) return timed;
-    const double slower = 1 - idle_.time_of_lock() / sampled_.time_of_lock();
+    if (!sampled_.has_progress() || !idle_.has_progress()) return timed;
+    const double slower = 1 - idle_.time_of_progress() / sampled_.time_of_progress();
     return slower > timed ? slower : timed;
   }
 

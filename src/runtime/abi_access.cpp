@@ -52,6 +52,7 @@ HOOK void __tsan_init() {
 }
 
 HOOK void __tsan_func_entry(void* call) {
+  note_progress();
   if (!push_frame(reinterpret_cast<Address>(call))) [[unlikely]]
     enter_slowly(reinterpret_cast<Address>(call), CALLER);
 }

@@ -588,12 +588,12 @@ void on_range(ThreadState& self, AccessKind kind, Address begin, std::size_t siz
 }
 
 void on_read(const volatile void* begin, std::size_t size, Address code) {
-  if (size == 0 || current.inside != 0 || !runtime_is_ready.load(std::memory_order_relaxed)) return;
+  if (size == 0 || current.inside != 0 || peek(current.runs_unchecked) != 0 || !runtime_is_ready.load(std::memory_order_relaxed)) return;
   on_range(self(), AccessKind::kRead, reinterpret_cast<Address>(begin), size, code);
 }
 
 void on_write(const volatile void* begin, std::size_t size, Address code) {
-  if (size == 0 || current.inside != 0 || !runtime_is_ready.load(std::memory_order_relaxed)) return;
+  if (size == 0 || current.inside != 0 || peek(current.runs_unchecked) != 0 || !runtime_is_ready.load(std::memory_order_relaxed)) return;
   on_range(self(), AccessKind::kWrite, reinterpret_cast<Address>(begin), size, code);
 }
 

@@ -65,6 +65,8 @@ void check_mapped_range(ThreadState& self, Address begin, std::size_t size, Addr
 
 void on_allocated(ThreadState& self, Address block, std::size_t size, Address code) {
   if (is_off() || size == 0 || !has_shadow(block, size)) return;
+  // Nothing is recorded, and of what will be nothing can be older than this block.
+  if (peek(current.runs_unchecked) != 0) return;
   RuntimeScope scope;
   const SamplingEvent event(self);
   if (samples && !may_have_records(block, size)) return;
@@ -79,6 +81,12 @@ void on_allocated_inside(Address block, std::size_t size) {
 
 void on_freeing(ThreadState& self, Address block, std::size_t size, Address code) {
   if (is_off() || size == 0) return;
+  if (peek(current.runs_unchecked) != 0) {
+    RuntimeScope scope;
+    ++current.forgotten;
+    sync_table().erase_range(block, size);
+    return forget_benign_ranges(block, size);
+  }
   RuntimeScope scope;
   const SamplingEvent event(self);
   if (size >= kSmallestRegion) settle_footprints(self);

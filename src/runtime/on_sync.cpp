@@ -100,8 +100,8 @@ void release_lock(ThreadState& self, Address lock, LockMode mode, Address code) 
 
 // A lock that is taken while nothing is recorded is not looked up, and has no name until
 // somebody needs it: name_held_locks().
-void hold_unnamed(ThreadState& self, Address lock, LockMode mode) {
-  if (HeldLockState* held = find_held(self, lock)) {
+[[gnu::always_inline]] inline void hold_unnamed(ThreadState& self, Address lock, LockMode mode) {
+  if (HeldLockState* held = find_held(self, lock)) [[unlikely]] {
     ++held->depth;
     return;
   }
@@ -111,12 +111,15 @@ void hold_unnamed(ThreadState& self, Address lock, LockMode mode) {
   self.held.push_back(fresh);
   self.sampling.has_unnamed_locks = true;
 }
-void drop_unnamed(ThreadState& self, Address lock) {
+[[gnu::always_inline]] inline void drop_unnamed(ThreadState& self, Address lock) {
   HeldLockState* held = find_held(self, lock);
   self.owner_before = held != nullptr && held->mode == LockMode::kExclusive ? thread_number(self) : 0;
-  if (held == nullptr || --held->depth != 0) return;
+  if (held == nullptr || --held->depth != 0) [[unlikely]]
+    return;
+  if (held + 1 == self.held.end()) [[likely]]
+    return self.held.pop_back();
   self.held.erase(static_cast<std::uint32_t>(held - self.held.begin()));
-  self.sampling.has_unnamed_locks = true;  // those that are left have other sets
+  self.sampling.has_unnamed_locks = true;  // those behind it have other sets
 }
 
 void release_tag(ThreadState& self, Address tag) {
@@ -188,18 +191,11 @@ void on_lock_destroyed(ThreadState& self, Address lock, Address code) {
   sync_table().erase(lock, SyncKind::kLock);
 }
 
-// What a thread does alike in periods and outside of them; see core/pace.h. Loops are not:
-// inline checks leave those out that bring nothing new, and more of them in periods.
-void note_lock_taken(ThreadState& self) {
-  if (!samples) return;
-  std::uint64_t& locks = self.sampling.locks_taken[self.clock.is_sampling() ? 1 : 0];
-  __atomic_store_n(&locks, locks + 1, __ATOMIC_RELAXED);
-}
 
 void on_lock_acquired(ThreadState& self, Address lock, LockMode mode, LockAttempt attempt, Address code) {
   if (is_off()) return;
   if (const UncheckedEvent unseen; unseen.is_on()) {
-    note_lock_taken(self);
+    note_progress();
     return hold_unnamed(self, lock, mode);
   }
   RuntimeScope scope;
@@ -221,7 +217,7 @@ void on_lock_acquired(ThreadState& self, Address lock, LockMode mode, LockAttemp
   Event touch = events::atomic(EventKind::kAtomicLoad, self.clock.id(), lock, 1, MemoryOrder::kRelaxed);
   touch.depth = 1;  // hands on no order
   const RecordedStep step(self, touch, code);
-  note_lock_taken(self);
+  note_progress();
   touch_lock(self, lock, AccessKind::kAtomicRead, code);
   if (is_recording()) record_more(acquire, code);
   acquire_lock(self, lock, mode, code);

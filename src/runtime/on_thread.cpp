@@ -128,6 +128,7 @@ void on_thread_finished() {
   SpinHolder hold(registry().lock);
   thread->local = nullptr;
   current.runs_unchecked = 0;
+  current.progress = 0;
   thread->info->flags |= raw_report::kThreadFinished;
   thread->life = ThreadState::Life::kFinished;
   if (thread->is_detached) bury(thread);

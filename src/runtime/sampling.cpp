@@ -82,6 +82,7 @@ void LongSamplingEvent::end() { put(self_.sampling.long_cost, self_.sampling.lon
 void end_sampling_of(ThreadState& self) {
   if (!samples) return;
   put(self.sampling.final_time, own_time());
+  if (current.state == &self) put(self.sampling.final_progress, current.progress);
   if (!self.clock.is_sampling()) return;
   SpinHolder hold(self.clock_lock);
   self.clock.leave_sampling();

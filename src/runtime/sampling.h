@@ -31,15 +31,15 @@ struct ThreadSampling {
   std::uint32_t depth = 0;         // of events; not 0: the thread may be recording something
   bool has_unnamed_locks = false;  // taken while nothing was recorded (on_sync.cpp)
   std::uint64_t random = 0;
-  std::uint64_t timed_since = 0;      // of the current event; 0: not timed
-  std::uint64_t cost = 0;             // ticks of the processor that events took, from those that were timed
-  std::uint64_t long_cost = 0;        // nanoseconds that long events took, each timed by itself
-  std::uint64_t locks_taken[2] = {};  // outside of periods, inside
+  std::uint64_t timed_since = 0;  // of the current event; 0: not timed
+  std::uint64_t cost = 0;         // ticks of the processor that events took, from those that were timed
+  std::uint64_t long_cost = 0;    // nanoseconds that long events took, each timed by itself
   // By direction: reads, writes.
   std::uint64_t sampled_accesses[2] = {};
   std::uint64_t checked_accesses[2] = {};  // not sampled, of memory with a record
   std::uint64_t is_in_period = 0;
   std::uint64_t final_time = 0;  // all processor time of a thread that has ended
+  std::uint64_t final_progress = 0;
 };
 
 // The controller reads what threads write, without order.

@@ -78,10 +78,10 @@ class TickRate {
 
 // What threads have done, summed up.
 struct Sums {
-  std::uint64_t time = 0;             // nanoseconds of processor time
-  std::uint64_t cost = 0;             // ticks
-  std::uint64_t long_cost = 0;        // nanoseconds
-  std::uint64_t locks_taken[2] = {};  // outside of periods, inside
+  std::uint64_t time = 0;       // nanoseconds of processor time
+  std::uint64_t cost = 0;       // ticks
+  std::uint64_t long_cost = 0;  // nanoseconds
+  std::uint64_t progress = 0;
   SamplingCounters counters;
 
   void add(const ThreadState& state) {
@@ -89,7 +89,7 @@ struct Sums {
     time += time_of(state);
     cost += peek(thread.cost);
     long_cost += peek(thread.long_cost);
-    for (int is_inside = 0; is_inside < 2; ++is_inside) locks_taken[is_inside] += peek(thread.locks_taken[is_inside]);
+    progress += state.local == nullptr ? peek(thread.final_progress) : peek(state.local->progress);
     for (int direction = 0; direction < 2; ++direction) {
       counters.sampled_accesses[direction] += peek(thread.sampled_accesses[direction]);
       counters.checked_accesses[direction] += peek(thread.checked_accesses[direction]);
@@ -139,8 +139,7 @@ class Controller {
     start_time_ = so_far.time;
     start_ticks_ = so_far.cost;
     start_long_cost_ = so_far.long_cost;
-    start_locks_[0] = so_far.locks_taken[0];
-    start_locks_[1] = so_far.locks_taken[1];
+    latest_progress_ = so_far.progress;
     can_give_back_ = raw_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
     if (!can_give_back_) forbid_unchecked_code();
     if (options().horizon_us == -2) horizon_ = kHorizonInPeriods * periods_.length();
@@ -197,19 +196,27 @@ class Controller {
     const std::uint64_t all = now.processor > now.cost + least ? now.processor - now.cost : least;
     // What events cost is known a little late: then less work was done than it seemed,
     // and what seemed to be sampled shrinks as well.
-    Pace& pace = period_is_open.load(std::memory_order_relaxed) ? inside_ : outside_;
+    Pace& pace = period_is_open.load(std::memory_order_relaxed) ? inside_ : may_run_unchecked() ? unchecked_ : checked_;
     pace.time = at_least_zero(pace.time + all, latest_all_);
+    pace.count += at_least_zero(now.sums.progress, latest_progress_);
     latest_all_ = all;
-    outside_.count = at_least_zero(now.sums.locks_taken[0], start_locks_[0]);
-    inside_.count = at_least_zero(now.sums.locks_taken[1], start_locks_[1]);
-    const double doubtful_time = kDoubtfulPeriods * static_cast<double>(periods_.length());
-    const double doubtful_locks = kDoubtfulLocks + kDoubtfulLocksPerTime * static_cast<double>(inside_.time);
-    const double share = pace_inside(inside_, outside_, doubtful_time, doubtful_locks, kLeastPace);
-    now.work.sampled = static_cast<std::uint64_t>(static_cast<double>(inside_.time) * share);
-    now.work.all = outside_.time + now.work.sampled;
-    now.cost += inside_.time - now.work.sampled;
+    latest_progress_ = now.sums.progress;
+    // Checks that are made inline are slower than no checks, and those that record even more.
+    const std::uint64_t checked = work_in(checked_, unchecked_);
+    const Pace outside{unchecked_.time + checked, unchecked_.count + checked_.count};
+    now.work.sampled = work_in(inside_, outside);
+    now.work.all = outside.time + now.work.sampled;
+    now.cost += checked_.time - checked + inside_.time - now.work.sampled;
     latest_work_ = now.work.all;
     return now;
+  }
+
+  // How much of the time of a mode was work, if the program gets on as fast as in another.
+  [[nodiscard]] std::uint64_t work_in(Pace mode, Pace other) const {
+    const auto time = static_cast<double>(mode.time);
+    const double doubtful_time = kDoubtfulPeriods * static_cast<double>(periods_.length());
+    const double doubtful_count = kDoubtfulCount + kDoubtfulCountPerTime * time;
+    return static_cast<std::uint64_t>(time * pace_inside(mode, other, doubtful_time, doubtful_count, kLeastPace));
   }
 
   void change_period() {
@@ -302,13 +309,17 @@ class Controller {
     return false;
   }
 
+  [[nodiscard]] static bool is_in_event(const ThreadState& thread) {
+    return peek(thread.sampling.depth) != 0 || (thread.local != nullptr && peek(thread.local->unseen) != 0);
+  }
+
   // No operation is under way that was let pass unseen (unchecked_code.h).
   [[nodiscard]] static bool has_nobody_in_event() {
     if (raw_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) return false;
     SpinHolder hold(registry().lock);
     for (const ThreadState* thread = registry().first(); thread != nullptr; thread = thread->next) {
       // Once is enough: what begins later is not let pass any more.
-      for (std::uint32_t tries = 0; peek(thread->sampling.depth) != 0; ++tries) {
+      for (std::uint32_t tries = 0; is_in_event(*thread); ++tries) {
         if (tries == kTries) return false;
         _mm_pause();
       }
@@ -340,9 +351,7 @@ class Controller {
     step.processor = since(now.processor, budget_base_.processor);
     if (step.processor < kBudgetStep) return;
     step.cost = since(now.cost, budget_base_.cost);
-    for (int is_inside = 0; is_inside < 2; ++is_inside) {
-      step.locks += since(now.sums.locks_taken[is_inside], budget_base_.sums.locks_taken[is_inside]);
-    }
+    step.progress = since(now.sums.progress, budget_base_.sums.progress);
     step.rate = since(now.work.sampled, budget_base_.work.sampled) / since(now.work.all + 1, budget_base_.work.all);
     budget_base_ = now;
     budget_steps_.end_step(step);
@@ -415,27 +424,28 @@ class Controller {
   static constexpr std::uint64_t kFirstLook = 100 * kMicrosecond;
   static constexpr std::uint64_t kHorizonInPeriods = 10;
   static constexpr std::uint64_t kLeastWork = 8;  // one part of so many of all processor time
-  // What locks say of the pace (core/pace.h): little if there are few of them, in all or
+  // What progress says of the pace (core/pace.h): little if there is little of it, in all or
   // for the time.
   static constexpr double kDoubtfulPeriods = 1;
-  static constexpr double kDoubtfulLocks = 200;
-  static constexpr double kDoubtfulLocksPerTime = 1.0 / (50.0 * kMicrosecond);
+  static constexpr double kDoubtfulCount = 200;
+  static constexpr double kDoubtfulCountPerTime = 1.0 / (50.0 * kMicrosecond);
   static constexpr double kLeastPace = 1.0 / 8;
   static constexpr double kBudgetStep = 500.0 * kMillisecond;  // of processor time
 
   WorkPeriods periods_;
   TickRate tick_rate_;
   Requests requests_;
-  // What was done in periods and outside of them; lock_.
+  // What was done in each mode; lock_.
+  Pace unchecked_;
+  Pace checked_;
   Pace inside_;
-  Pace outside_;
   std::uint64_t latest_all_ = 0;
+  std::uint64_t latest_progress_ = 0;
   std::uint64_t latest_work_ = 0;
   // When it began.
   std::uint64_t start_time_ = 0;
   std::uint64_t start_ticks_ = 0;
   std::uint64_t start_long_cost_ = 0;
-  std::uint64_t start_locks_[2] = {};
   std::uint64_t last_wall_ = 0;
   std::uint64_t last_processor_ = 0;
   std::uint64_t threads_at_once_ = 1;

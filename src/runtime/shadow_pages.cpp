@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -19,17 +20,59 @@ std::atomic<std::atomic<std::uint8_t>*> granules{nullptr};
 
 namespace {
 
-constexpr Address kGranule = Address{1} << kGranuleShift;
 constexpr std::size_t kTableSize = kAddressEnd >> kGranuleShift;
 
-// By granule: 1 when its pages are there. Threads that find a 0 at the same time
-// both ask for the pages, which does no harm. nullptr: not to be had.
+// By granule. In a process that samples a GranuleState. Otherwise pages are asked for four
+// at a time, and it is 1 when they are there; threads that find a 0 at the same time
+// both ask, which does no harm. nullptr: not to be had.
 using Table = std::atomic<std::uint8_t>*;
 constexpr std::size_t kTablePage = 4096;
+constexpr int kPreparedShift = 13;
+constexpr Address kPrepared = Address{1} << kPreparedShift;
+constexpr Address kGranule = Address{1} << kGranuleShift;
+int table_shift() { return samples ? kGranuleShift : kPreparedShift; }
 
-// Those of the table that a process which samples has set.
+constexpr std::uint8_t raw(GranuleState state) { return static_cast<std::uint8_t>(state); }
+
+// Those with records, of a process that samples.
 SpinLock noting;
 constinit Immortal<GrowableArray<Address, PageSource>> noted;
+constinit Immortal<GrowableArray<Address, PageSource>> gone;  // empty but while records are dropped
+void set_state(Table table, Address granule, GranuleState state) {
+  table[granule >> kGranuleShift].store(raw(state), std::memory_order_relaxed);
+}
+// Pages of cells that are kept without records: what a page fault costs, and the interruption
+// of all processors when the page goes, is more than all checks of a period in that page.
+constexpr std::uint32_t kMostSpare = 4096;  // 16 MB
+// A granule that is unmapped with others, by the page of the table, stays counted: then fewer
+// are kept.
+std::atomic<std::uint32_t> spare_count{0};
+void forget_spare() {
+  if (spare_count.load(std::memory_order_relaxed) != 0) spare_count.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// The second entries first: see unsampled.h.
+void empty_granule(Address granule) {
+  ShadowCell* const first = cell_of(granule);
+  for (ShadowCell* cell = first; cell != first + kGranule / 8; ++cell) {
+    cell->entries[1].store(0, std::memory_order_relaxed);
+    cell->entries[0].store(0, std::memory_order_relaxed);
+  }
+}
+
+// Gives the cells of these granules back, and those of granules between them, which have no
+// records either: a call interrupts all processors, whatever it is for.
+void give_back_all(GrowableArray<Address, PageSource>& list) {
+  constexpr Address kSmallGap = 64 * kGranule;
+  std::sort(list.begin(), list.end());
+  for (std::uint32_t at = 0; at < list.size();) {
+    const Address begin = list[at];
+    Address end = begin + kGranule;
+    while (++at < list.size() && list[at] - end <= kSmallGap) end = list[at] + kGranule;
+    raw_madvise(cell_of(begin), (end - begin) * 2, MADV_DONTNEED);
+  }
+  list.clear();
+}
 
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers lack
 
@@ -52,15 +95,15 @@ void prepare_cells(Address begin, std::size_t size) {
   const Table table = granules.load(std::memory_order_relaxed);
   if (table == nullptr) return;
   const Address end = begin + size;
-  for (Address at = begin & ~(kGranule - 1); at < end;) {
-    if (table[at >> kGranuleShift].load(std::memory_order_relaxed) != 0) {
-      at += kGranule;
+  for (Address at = begin & ~(kPrepared - 1); at < end;) {
+    if (table[at >> kPreparedShift].load(std::memory_order_relaxed) != 0) {
+      at += kPrepared;
       continue;
     }
     const Address first = at;
-    while (at < end && table[at >> kGranuleShift].load(std::memory_order_relaxed) == 0) {
-      table[at >> kGranuleShift].store(1, std::memory_order_relaxed);
-      at += kGranule;
+    while (at < end && table[at >> kPreparedShift].load(std::memory_order_relaxed) == 0) {
+      table[at >> kPreparedShift].store(1, std::memory_order_relaxed);
+      at += kPrepared;
     }
     populate(first, at);
   }
@@ -75,17 +118,20 @@ void renew_cells(Address begin, std::size_t size) {
 
 void cells_are_given_back(Address begin, std::size_t size) {
   const Table table = granules.load(std::memory_order_relaxed);
-  if (table == nullptr || size < kGranule) return;
-  const Address last = (begin + size) >> kGranuleShift;
-  for (Address granule = (begin + kGranule - 1) >> kGranuleShift; granule < last;) {
+  const int shift = table_shift();
+  if (table == nullptr || size < Address{1} << shift) return;
+  const Address last = (begin + size) >> shift;
+  for (Address granule = (begin + (Address{1} << shift) - 1) >> shift; granule < last;) {
     // Mappings can be huge, and their table as empty as they are.
     if (granule % kTablePage == 0 && last - granule >= kTablePage) {
       const std::size_t bytes = (last - granule) & ~(kTablePage - 1);
       raw_madvise(table + granule, bytes, MADV_DONTNEED);
       granule += bytes;
-    } else {
-      table[granule++].store(0, std::memory_order_relaxed);
+      continue;
     }
+    std::atomic<std::uint8_t>& state = table[granule++];
+    if (state.load(std::memory_order_relaxed) == 0) continue;
+    if (state.exchange(0, std::memory_order_relaxed) == raw(GranuleState::kSpare)) forget_spare();
   }
 }
 
@@ -105,10 +151,13 @@ void note_record(Address address) {
   const Table table = granules.load(std::memory_order_relaxed);
   if (table == nullptr) return;
   std::atomic<std::uint8_t>& flag = table[address >> kGranuleShift];
-  if (flag.load(std::memory_order_relaxed) != 0) [[likely]]
+  if (flag.load(std::memory_order_relaxed) == raw(GranuleState::kRecords)) [[likely]]
     return;
   SpinHolder hold(noting);
-  if (flag.exchange(1, std::memory_order_relaxed) == 0) noted->push_back(address & ~(kGranule - 1));
+  const std::uint8_t before = flag.exchange(raw(GranuleState::kRecords), std::memory_order_relaxed);
+  if (before == raw(GranuleState::kRecords)) return;
+  if (before == raw(GranuleState::kSpare)) forget_spare();
+  noted->push_back(address & ~(kGranule - 1));
 }
 
 void sweep_granules(bool (*is_empty)(Address granule)) {
@@ -118,9 +167,9 @@ void sweep_granules(bool (*is_empty)(Address granule)) {
   std::uint32_t kept = 0;
   for (const Address granule : *noted) {
     std::atomic<std::uint8_t>& flag = table[granule >> kGranuleShift];
-    if (flag.load(std::memory_order_relaxed) == 0) continue;  // unmapped meanwhile
+    if (flag.load(std::memory_order_relaxed) != raw(GranuleState::kRecords)) continue;  // unmapped meanwhile
     if (is_empty(granule)) {
-      flag.store(0, std::memory_order_relaxed);
+      flag.store(raw(GranuleState::kNothing), std::memory_order_relaxed);
       raw_madvise(cell_of(granule), kGranule * 2, MADV_DONTNEED);
     } else {
       (*noted)[kept++] = granule;
@@ -136,12 +185,25 @@ std::uint32_t drop_granules(bool (*may_go)(Address granule, void* argument), voi
   while (!noted->empty()) {
     const Address granule = (*noted)[noted->size() - 1];
     std::atomic<std::uint8_t>& flag = table[granule >> kGranuleShift];
-    if (flag.load(std::memory_order_relaxed) != 0) {  // else unmapped meanwhile
+    if (flag.load(std::memory_order_relaxed) == raw(GranuleState::kRecords)) {  // else unmapped meanwhile
       if (!may_go(granule, argument)) break;
-      flag.store(0, std::memory_order_relaxed);
-      raw_madvise(cell_of(granule), kGranule * 2, MADV_DONTNEED);
+      if (spare_count.load(std::memory_order_relaxed) < kMostSpare) {
+        empty_granule(granule);
+        spare_count.fetch_add(1, std::memory_order_relaxed);
+        set_state(table, granule, GranuleState::kSpare);
+      } else {
+        gone->push_back(granule);
+      }
     }
-    noted->resize(noted->size() - 1);
+    noted->pop_back();
+  }
+  // If some are left, cells between others may be theirs.
+  if (noted->empty()) {
+    for (const Address granule : *gone) set_state(table, granule, GranuleState::kNothing);
+    give_back_all(*gone);
+  } else {
+    for (const Address granule : *gone) noted->push_back(granule);
+    gone->clear();
   }
   return noted->size();
 }

@@ -30,15 +30,22 @@ void cells_are_given_back(Address begin, std::size_t size);
 void all_cells_are_given_back();
 
 // A process that samples prepares nothing: most of its memory never has a record.
-// There the table says where records may be.
-inline constexpr int kGranuleShift = 13;  // of the program's memory; its cells take twice as much
+// There the table says where records may be. A granule is what one page of cells describes,
+// so that records that lie far apart cost a page each and no more.
+inline constexpr int kGranuleShift = 11;  // of the program's memory; its cells take twice as much
+enum class GranuleState : std::uint8_t {
+  kNothing,  // no records; its page of cells may not be there
+  kRecords,  // perhaps
+  kSpare,    // no records; its page of cells is kept, because periods come back to the same memory
+};
 [[nodiscard]] constexpr Address end_of_granule(Address address) {
   return ((address >> kGranuleShift) + 1) << kGranuleShift;
 }
 [[gnu::visibility("hidden")]] extern std::atomic<std::atomic<std::uint8_t>*> granules;
 [[nodiscard]] inline bool may_have_records(Address address) {
   const std::atomic<std::uint8_t>* const table = granules.load(std::memory_order_relaxed);
-  return table == nullptr || table[address >> kGranuleShift].load(std::memory_order_relaxed) != 0;
+  return table == nullptr || table[address >> kGranuleShift].load(std::memory_order_relaxed) ==
+                                 static_cast<std::uint8_t>(GranuleState::kRecords);
 }
 [[nodiscard]] bool may_have_records(Address begin, std::size_t size);
 // An entry is about to be put there. Any thread.
@@ -47,8 +54,9 @@ void note_record(Address address);
 // has none: then its cells have gone back to the system, or will. Nobody records
 // anything meanwhile.
 void sweep_granules(bool (*is_empty)(Address granule));
-// Calls may_go for granules that may have records until it says no, and gives the cells of
-// the others back. Returns how many are left. Nobody records anything meanwhile.
+// Calls may_go for granules that may have records until it says no, and empties the cells of
+// the others: pages of them are kept, up to a limit, and beyond it given back. Returns how
+// many granules are left. Nobody records anything meanwhile.
 std::uint32_t drop_granules(bool (*may_go)(Address granule, void* argument), void* argument);
 // fork: the lock of that table.
 void lock_granules();

@@ -57,7 +57,7 @@ struct alignas(16) NoCells {
 };
 [[gnu::visibility("hidden")]] extern NoCells no_cells;
 
-// The members up to `runs_unchecked` are known to the code that the compiler pass puts into
+// The members up to `progress` are known to the code that the compiler pass puts into
 // programs (pass/inline_check.h), by their offsets and the symbol's name; so is
 // Frame (pass/frames.cpp).
 struct ThreadLocal {
@@ -88,6 +88,12 @@ struct ThreadLocal {
   // without checks runs that (pass/two_versions.h). Set and reset by other threads
   // (sampling_control.cpp).
   std::uint64_t runs_unchecked = 0;
+  // Not 0: an operation is under way that was let pass unseen because of that
+  // (unchecked_code.h). Written by the thread itself, read by the controller.
+  std::uint64_t unseen = 0;
+  // Counts how far the program has got, alike in all versions of its code: functions and outer
+  // loops that were entered, locks that were taken (core/pace.h). Written likewise.
+  std::uint64_t progress = 0;
   ThreadState* state = nullptr;
   // The origins that the thread used last (origins.h; an empty cache when every
   // access must take the slow path), and the path of the locks it holds.
@@ -104,7 +110,8 @@ struct ThreadLocal {
 
 static_assert(offsetof(ThreadLocal, cell_key) == 16 && offsetof(ThreadLocal, top) == 32 &&
               offsetof(ThreadLocal, bottom) == 40 && offsetof(ThreadLocal, limit) == 48 &&
-              offsetof(ThreadLocal, second_epoch_bits) == 56 && offsetof(ThreadLocal, runs_unchecked) == 64);
+              offsetof(ThreadLocal, second_epoch_bits) == 56 && offsetof(ThreadLocal, runs_unchecked) == 64 &&
+              offsetof(ThreadLocal, unseen) == 72 && offsetof(ThreadLocal, progress) == 80);
 static_assert(sizeof(Frame) == 24 && offsetof(Frame, path) == 8 && offsetof(Frame, context) == 16);
 
 extern constinit thread_local ThreadLocal current __asm__("__deadheat_thread")
@@ -129,6 +136,8 @@ extern constinit thread_local ThreadLocal current __asm__("__deadheat_thread")
   --current.top;
   return true;
 }
+
+inline void note_progress() { __atomic_store_n(&current.progress, current.progress + 1, __ATOMIC_RELAXED); }
 
 // The runtime is set up; interceptors pass through before.
 extern std::atomic<bool> runtime_is_ready;

@@ -14,8 +14,9 @@
 // out now would have brought nothing that anybody will ask for, and clocks that are out of date
 // order nothing that is recorded. But an operation must be wholly before the end of this time,
 // or be tracked: one that was let pass and reads what was released in a period would look as
-// if there were no order. So it is marked (UncheckedEvent), and after taking the
-// permission back, and a membarrier(2), the period begins when no mark is seen.
+// if there were no order. So it is marked (UncheckedEvent here, pass/unseen_atomics.h in the
+// program's own code), and after taking the permission back, and a membarrier(2), the
+// period begins when no mark is seen.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +45,7 @@ class UncheckedEvent {
     if (peek(current.runs_unchecked) == 0 || current.inside != 0) [[likely]]
       return;
     ++current.inside;
-    ThreadState& self = *current.state;
-    ++depth_of(self);
+    ++current.unseen;
     __asm__ volatile("" ::: "memory");  // and the controller's membarrier(2)
     is_on_ = peek(current.runs_unchecked) != 0;
     if (!is_on_) [[unlikely]]
@@ -60,10 +60,9 @@ class UncheckedEvent {
   [[nodiscard]] bool is_on() const { return is_on_; }
 
  private:
-  [[gnu::always_inline]] static std::uint32_t& depth_of(ThreadState& self) { return self.sampling.depth; }
   [[gnu::always_inline]] void end() {
     __asm__ volatile("" ::: "memory");
-    --depth_of(*current.state);
+    --current.unseen;
     if (--current.inside == 0 && current.pending_signals != 0) [[unlikely]]
       deliver_pending_signals();
   }

@@ -14,7 +14,7 @@ struct Program {
   double cost_per_rate;
   double seen = 1;
   double idle = 0.02;
-  double locks_per_work = 1 / 1000.0;
+  double progress_per_work = 1 / 1000.0;
   double noise = 0;
   Random random{1};
 
@@ -23,7 +23,7 @@ struct Program {
     SamplingBudget::Step step;
     step.processor = 500e6;
     const double work = step.processor / (1 + more) * (1 + noise * (uniform() - 0.5));
-    step.locks = work * locks_per_work;
+    step.progress = work * progress_per_work;
     step.cost = step.processor * (idle + seen * more / (1 + more));
     step.rate = rate;
     return step;
@@ -58,7 +58,7 @@ TEST(SamplingBudget, SeesWhatNoEventShows) {
 
 TEST(SamplingBudget, WithoutLocksEventsDecide) {
   Program program{20};
-  program.locks_per_work = 1e-6;
+  program.progress_per_work = 1e-6;
   EXPECT_NEAR(cost_of(program, 0.05), 0.05, 0.005);
 }
 

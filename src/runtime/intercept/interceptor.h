@@ -52,6 +52,11 @@ class RealFunction {
   return runtime_is_ready.load(std::memory_order_relaxed) && current.inside == 0;
 }
 
+// The same where only accesses to memory are of interest.
+[[nodiscard]] inline bool is_observing_accesses() {
+  return is_observing() && __atomic_load_n(&current.runs_unchecked, __ATOMIC_RELAXED) == 0;
+}
+
 [[nodiscard]] inline Address address_of(const volatile void* pointer) { return reinterpret_cast<Address>(pointer); }
 
 }  // namespace deadheat::runtime

@@ -68,7 +68,7 @@ int compare(const void* left, const void* right, std::size_t size) {
 }
 
 void observed_copy(void* to, const void* from, std::size_t size, Address code) {
-  if (is_observing()) {
+  if (is_observing_accesses()) {
     on_read(from, size, code);
     on_write(to, size, code);
   }
@@ -76,7 +76,7 @@ void observed_copy(void* to, const void* from, std::size_t size, Address code) {
 }
 
 void observed_move(void* to, const void* from, std::size_t size, Address code) {
-  if (is_observing()) {
+  if (is_observing_accesses()) {
     on_read(from, size, code);
     on_write(to, size, code);
   }
@@ -84,12 +84,12 @@ void observed_move(void* to, const void* from, std::size_t size, Address code) {
 }
 
 void observed_set(void* to, int value, std::size_t size, Address code) {
-  if (is_observing()) on_write(to, size, code);
+  if (is_observing_accesses()) on_write(to, size, code);
   set(to, value, size);
 }
 
 int observed_compare(const void* left, const void* right, std::size_t size, Address code) {
-  if (is_observing()) {
+  if (is_observing_accesses()) {
     on_read(left, size, code);
     on_read(right, size, code);
   }
@@ -186,19 +186,19 @@ DEADHEAT_REPLACE(void, __explicit_bzero_chk, void* to, std::size_t size, std::si
 DEADHEAT_REPLACE(void*, memchr, const void* begin, int value, std::size_t size) {
   DEADHEAT_ORIGINAL(memchr);
   void* const found = original(begin, value, size);
-  if (is_observing()) on_read(begin, found ? address_of(found) - address_of(begin) + 1 : size, DEADHEAT_CALLER);
+  if (is_observing_accesses()) on_read(begin, found ? address_of(found) - address_of(begin) + 1 : size, DEADHEAT_CALLER);
   return found;
 }
 DEADHEAT_REPLACE(void*, rawmemchr, const void* begin, int value) {
   DEADHEAT_ORIGINAL(rawmemchr);
   void* const found = original(begin, value);
-  if (is_observing()) on_read(begin, address_of(found) - address_of(begin) + 1, DEADHEAT_CALLER);
+  if (is_observing_accesses()) on_read(begin, address_of(found) - address_of(begin) + 1, DEADHEAT_CALLER);
   return found;
 }
 DEADHEAT_REPLACE(void*, memrchr, const void* begin, int value, std::size_t size) {
   DEADHEAT_ORIGINAL(memrchr);
   void* const found = original(begin, value, size);
-  if (is_observing()) {
+  if (is_observing_accesses()) {
     const Address first = found != nullptr ? address_of(found) : address_of(begin);
     on_read(reinterpret_cast<const void*>(first), address_of(begin) + size - first, DEADHEAT_CALLER);
   }
@@ -207,7 +207,7 @@ DEADHEAT_REPLACE(void*, memrchr, const void* begin, int value, std::size_t size)
 DEADHEAT_REPLACE(void*, memmem, const void* text, std::size_t size, const void* part, std::size_t part_size) {
   DEADHEAT_ORIGINAL(memmem);
   void* const found = original(text, size, part, part_size);
-  if (is_observing()) {
+  if (is_observing_accesses()) {
     on_read(part, part_size, DEADHEAT_CALLER);
     on_read(text, found ? address_of(found) - address_of(text) + part_size : size, DEADHEAT_CALLER);
   }
@@ -216,7 +216,7 @@ DEADHEAT_REPLACE(void*, memmem, const void* text, std::size_t size, const void* 
 DEADHEAT_REPLACE(void*, memccpy, void* to, const void* from, int value, std::size_t size) {
   DEADHEAT_ORIGINAL(memccpy);
   void* const end = original(to, from, value, size);
-  if (is_observing()) {
+  if (is_observing_accesses()) {
     const std::size_t copied = end != nullptr ? address_of(end) - address_of(to) : size;
     on_read(from, copied, DEADHEAT_CALLER);
     on_write(to, copied, DEADHEAT_CALLER);

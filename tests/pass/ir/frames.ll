@@ -32,7 +32,7 @@ define double @intrinsic(double %x) sanitize_thread {
 }
 
 ; CHECK-LABEL: define void @calls
-; CHECK: %[[TOP:.*]] = load ptr, ptr getelementptr inbounds ([9 x i64], ptr @__deadheat_thread, i64 0, i64 4)
+; CHECK: %[[TOP:.*]] = load ptr, ptr getelementptr inbounds ([11 x i64], ptr @__deadheat_thread, i64 0, i64 4)
 ; CHECK: %[[CALLER:.*]] = call ptr @llvm.returnaddress(i32 0)
 ; CHECK: br i1
 ; CHECK: call void @__tsan_func_entry(ptr %[[CALLER]])
@@ -40,10 +40,10 @@ define double @intrinsic(double %x) sanitize_thread {
 ; CHECK: store ptr %[[CALLER]], ptr %[[TOP]]
 ; CHECK: mul i64 %{{.*}}, -2960836687051489901
 ; CHECK: getelementptr i8, ptr %[[TOP]], i64 24
-; CHECK: store ptr %{{.*}}, ptr getelementptr inbounds ([9 x i64], ptr @__deadheat_thread, i64 0, i64 4)
+; CHECK: store ptr %{{.*}}, ptr getelementptr inbounds ([11 x i64], ptr @__deadheat_thread, i64 0, i64 4)
 ; CHECK: call preserve_mostcc void @__deadheat_write8(ptr %p)
 ; CHECK: call void @quiet()
-; CHECK: %[[LAST:.*]] = load ptr, ptr getelementptr inbounds ([9 x i64], ptr @__deadheat_thread, i64 0, i64 4)
+; CHECK: %[[LAST:.*]] = load ptr, ptr getelementptr inbounds ([11 x i64], ptr @__deadheat_thread, i64 0, i64 4)
 ; CHECK: getelementptr i8, ptr %[[LAST]], i64 -24
 ; CHECK: store ptr
 ; CHECK: ret void

@@ -5,7 +5,7 @@
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-pc-linux-gnu"
 
-; CHECK: @__deadheat_thread = external thread_local(initialexec) global [9 x i64]
+; CHECK: @__deadheat_thread = external thread_local(initialexec) global [11 x i64]
 
 ; CHECK-LABEL: define i64 @read8
 ; CHECK: %[[TWICE:.*]] = shl i64 %{{.*}}, 1

@@ -9,7 +9,8 @@ declare void @sleep() nounwind
 ; checks never. It goes on with the node that the other one has come to.
 ; CHECK-LABEL: define i64 @list
 ; CHECK: entry:
-; CHECK-NEXT: %[[WORD:.*]] = load volatile i64, ptr getelementptr inbounds ([9 x i64], ptr @__deadheat_thread, i64 0, i64 8)
+; CHECK: store i64 %{{.*}}, ptr getelementptr inbounds ([11 x i64], ptr @__deadheat_thread, i64 0, i64 10), align 8
+; CHECK-NEXT: %[[WORD:.*]] = load volatile i64, ptr getelementptr inbounds ([11 x i64], ptr @__deadheat_thread, i64 0, i64 8)
 ; CHECK-NEXT: %[[IS:.*]] = icmp ne i64 %[[WORD]], 0
 ; CHECK-NEXT: br i1 %[[IS]], label %[[UNCHECKED:.*]], label
 ; CHECK: loop:
@@ -64,7 +65,7 @@ end:
 ; CHECK: [[CHECKED]]:
 ; CHECK: call preserve_mostcc void @__deadheat_read8
 ; CHECK: call void @sleep()
-; CHECK-NEXT: load volatile i64
+; CHECK: load volatile i64
 ; CHECK: br i1 %{{.*}}, label %{{.*}}, label %[[CHECKED]]
 ; CHECK-NOT: __deadheat_read8
 ; CHECK: {{^}}}
@@ -78,7 +79,7 @@ define i64 @after_call(ptr %from) sanitize_thread {
 ; CHECK-LABEL: define void @around_call
 ; CHECK: loop:
 ; CHECK-NEXT: %i = phi i64 [ 0, %{{.*}} ], [ %next, %{{.*}} ], [ %next.unchecked, %{{.*}} ], [ 0, %{{.*}} ]
-; CHECK-NEXT: load volatile i64
+; CHECK: load volatile i64
 ; CHECK-NEXT: icmp ne
 ; CHECK-NEXT: br i1 %{{.*}}, label %{{.*}}, label %{{.*}}
 ; CHECK: {{^}}}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Atomic operations of code that runs without checks: the machine's own instruction
+// instead of a call of the runtime's hook, as long as nobody needs to know of them.
+//
+// The runtime says when that is (ThreadLocal::runs_unchecked) and must be able to find out
+// that no such operation is under way any more before it begins to record
+// (src/runtime/unchecked_code.h has the argument). So the operation is marked, in
+// ThreadLocal::unseen, and the word is asked for again behind the mark:
+//
+//   mark; if (runs_unchecked) { operation; unmark } else { unmark; operation }
+//
+// The compiler's own pass, which comes later, makes a call of a hook of the second one, as of
+// all others; the first one has the mark of code that is not the program's.
+#pragma once
+
+#include "inline_check.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/IR/BasicBlock.h"
+
+namespace deadheat::pass {
+
+// Of the atomic operations in these blocks. Splits blocks. Returns whether there were any.
+bool inline_unseen_atomics(llvm::ArrayRef<llvm::BasicBlock*> blocks, RuntimeSymbols& runtime);
+
+}  // namespace deadheat::pass

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where records may be, in a process that samples: granules are noted, dropped, kept and
+// given back.
+#include "runtime/shadow_pages.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <vector>
+
+#include "runtime/sampling.h"
+#include "runtime/shadow_memory.h"
+#include "runtime/stand_in.h"
+
+namespace deadheat::runtime {
+namespace {
+
+constexpr Address kGranule = Address{1} << kGranuleShift;
+
+class ShadowPages : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!start_stand_in()) GTEST_SKIP() << "no room for the shadow in this process";
+    ASSERT_TRUE(granules.load() != nullptr || map_shadow_pages());
+    samples = true;
+    size_ = 6000 * kGranule;  // more than are kept
+    void* memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    begin_ = (reinterpret_cast<Address>(memory) + kGranule - 1) & ~(kGranule - 1);
+    ASSERT_TRUE(cover(begin_, size_));
+  }
+  ~ShadowPages() override {
+    static_cast<void>(drop_granules([](Address, void*) { return true; }, nullptr));
+    samples = false;
+    granules.store(nullptr);  // as other tests have it
+  }
+
+  Address granule(std::size_t number) const { return begin_ + number * kGranule; }
+  // As an access does that is recorded.
+  void put_record(Address word) {
+    note_record(word);
+    cell_of(word)->entries[1].store(7, std::memory_order_relaxed);
+    cell_of(word)->entries[0].store(7, std::memory_order_relaxed);
+  }
+  static bool is_empty(Address word) {
+    return cell_of(word)->entries[0].load(std::memory_order_relaxed) == 0 &&
+           cell_of(word)->entries[1].load(std::memory_order_relaxed) == 0;
+  }
+  static std::uint32_t drop_all() {
+    return drop_granules([](Address, void*) { return true; }, nullptr);
+  }
+  // Whether the page of cells is there.
+  static bool is_resident(Address word) {
+    unsigned char page = 0;
+    const Address cells = reinterpret_cast<Address>(cell_of(word)) & ~Address{4095};
+    return mincore(reinterpret_cast<void*>(cells), 4096, &page) == 0 && (page & 1) != 0;
+  }
+
+  Address begin_ = 0;
+  std::size_t size_ = 0;
+};
+
+TEST_F(ShadowPages, OnlyNotedGranulesMayHaveRecords) {
+  EXPECT_FALSE(may_have_records(granule(0), 4 * kGranule));
+  put_record(granule(2) + 8);
+  EXPECT_FALSE(may_have_records(granule(0), 2 * kGranule));
+  EXPECT_TRUE(may_have_records(granule(2)));
+  EXPECT_TRUE(may_have_records(granule(1) + 8, 2 * kGranule));
+  EXPECT_FALSE(may_have_records(granule(3)));
+}
+
+TEST_F(ShadowPages, DroppedGranulesAreEmptyAndTheirPagesStay) {
+  put_record(granule(0));
+  put_record(granule(5) + kGranule - 8);
+  EXPECT_EQ(drop_all(), 0U);
+  EXPECT_FALSE(may_have_records(granule(0), 6 * kGranule));
+  EXPECT_TRUE(is_resident(granule(0)));
+  EXPECT_TRUE(is_empty(granule(0)));
+  EXPECT_TRUE(is_empty(granule(5) + kGranule - 8));
+  // And again, with the page that was kept.
+  put_record(granule(0));
+  EXPECT_TRUE(may_have_records(granule(0)));
+  EXPECT_EQ(drop_all(), 0U);
+  EXPECT_TRUE(is_empty(granule(0)));
+}
+
+TEST_F(ShadowPages, BeyondALimitPagesAreGivenBack) {
+  for (std::size_t at = 0; at < 5900; ++at) put_record(granule(at));
+  EXPECT_EQ(drop_all(), 0U);
+  std::size_t resident = 0;
+  for (std::size_t at = 0; at < 5900; ++at) resident += is_resident(granule(at)) ? 1 : 0;
+  EXPECT_LE(resident, 4096U);
+  for (std::size_t at = 0; at < 5900; ++at) ASSERT_TRUE(is_empty(granule(at))) << at;
+  EXPECT_FALSE(may_have_records(granule(0), 5900 * kGranule));
+}
+
+TEST_F(ShadowPages, AGranuleThatMustStayKeepsItsRecords) {
+  for (std::size_t at = 0; at < 8; ++at) put_record(granule(at));
+  Address kept = granule(3);
+  const std::uint32_t left =
+      drop_granules([](Address at, void* stays) { return at != *static_cast<Address*>(stays); }, &kept);
+  EXPECT_GE(left, 1U);
+  EXPECT_TRUE(may_have_records(kept));
+  EXPECT_FALSE(is_empty(kept));
+  EXPECT_EQ(drop_all(), 0U);
+  EXPECT_TRUE(is_empty(kept));
+}
+
+}  // namespace
+}  // namespace deadheat::runtime
