@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "cli/commands.h"
@@ -14,6 +13,7 @@
 #include "cli/messages.h"
 #include "cli/output.h"
 #include "report/describe.h"
+#include "report/json_text.h"
 
 namespace deadheat {
 
@@ -85,7 +85,7 @@ std::string format_json(const std::vector<CheckResult>& checks) {
                                   {"meaning", check.meaning},
                                   {"fix", check.fix}});
   }
-  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return text_of_document(document);
 }
 
 ExitCode examine(const DoctorOptions& options) {

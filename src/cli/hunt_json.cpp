@@ -3,12 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/raw.h"
 #include "cli/hunt_text.h"
 #include "report/finding_json.h"
 #include "report/json_parts.h"
+#include "report/json_text.h"
 
 namespace deadheat {
 
@@ -62,7 +61,7 @@ std::string format_hunt_json(const HuntLedger& ledger, const HuntSetup& setup) {
                          {"suppressed", ledger.suppressed_count()},
                          {"silent_runs", ledger.silent_runs()}};
   document["runs"] = HuntJson::array();
-  for (const RunRecord& run : ledger.runs()) document["runs"].push_back(HuntJson::parse(format_run_json(run)));
+  for (const RunRecord& run : ledger.runs()) document["runs"].push_back(parse_json(format_run_json(run)));
   document["races"] = HuntJson::array();
   for (const HuntRace& race : ledger.races()) {
     HuntJson out = race_of(race.race);

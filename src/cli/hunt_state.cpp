@@ -11,12 +11,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
 #include "cli/messages.h"
 #include "cli/output.h"
+#include "report/json_text.h"
 
 namespace deadheat {
 
@@ -71,11 +71,6 @@ Json counters_of(const schedule::RunCounters& counters) {
           {"lost_acquisitions", counters.lost_acquisitions}};
 }
 
-template <class Value>
-Json value_or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 Json setup_of(const HuntSetup& setup) {
   Json out;
   out["command"] = setup.command;
@@ -103,8 +98,6 @@ HuntSetup setup_from(const Json& json) {
   }
   return setup;
 }
-
-std::string one_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 }  // namespace
 
@@ -138,7 +131,7 @@ std::string format_run_json(const RunRecord& run) {
   out["new_races"] = run.new_races;
   out["suppressed"] = run.suppressed;
   out["finding"] = value_or_null(run.finding);
-  return one_line(out);
+  return one_line_of(out);
 }
 
 Result<std::string> absolute_directory(const std::string& path) {
@@ -158,7 +151,7 @@ HuntDirectory::HuntDirectory(std::string path, int lock, const HuntSetup& setup)
   heading["version"] = kStateVersion;
   heading["tool"] = {{"name", "deadheat"}, {"version", DEADHEAT_VERSION}};
   heading["hunt"] = setup_of(setup);
-  heading_ = one_line(heading);
+  heading_ = one_line_of(heading);
   heading_.pop_back();
   heading_ += ",\"runs\":[";
 }
@@ -223,7 +216,9 @@ Result<HuntState> read_hunt_state(const std::string& directory) {
   }
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   try {
-    const Json document = Json::parse(text);
+    const Json document = parse_json(text);
+    if (document.is_discarded())
+      return Error{ErrorCode::kMalformed, fmt::format("'{}' is damaged: it is not JSON", name)};
     if (const int version = document.at("version").get<int>(); version != kStateVersion) {
       return Error{ErrorCode::kUnsupported,
                    fmt::format("'{}' has version {}, and this Deadheat knows {} only", name, version, kStateVersion)};

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "cli/messages.h"
 #include "report/describe.h"
 #include "report/json_parts.h"
+#include "report/json_text.h"
 #include "report/race_record.h"
 #include "report/store_words.h"
 
@@ -43,13 +43,13 @@ Result<std::string> text_of_file(const std::string& path) {
 bool is_database(const std::string& content) { return content.starts_with("SQLite format 3"); }
 
 Result<RacesByFingerprint> races_of_report(const std::string& path, const std::string& content) {
-  const CompareJson document = CompareJson::parse(content, nullptr, false);
+  const CompareJson document = parse_json(content);
   if (!document.is_object() || !document.contains("findings") || !document["findings"].is_array()) {
     return Error{ErrorCode::kMalformed, fmt::format("'{}' is neither a JSON report nor a store", path)};
   }
   RacesByFingerprint races;
   for (const CompareJson& finding : document["findings"]) {
-    const auto race = race_of_document(finding.dump());
+    const auto race = race_of_document(one_line_of(finding));
     if (!race.ok()) return Error{ErrorCode::kMalformed, fmt::format("'{}': {}", path, race.error().message)};
     Sighting seen = sighting_of(race.value());
     races.emplace(seen.fingerprint, std::move(seen));

@@ -7,13 +7,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/html_output.h"
 #include "cli/messages.h"
 #include "report/describe.h"
 #include "report/json_parts.h"
+#include "report/json_text.h"
 #include "store/store.h"
 
 namespace deadheat {
@@ -79,7 +79,7 @@ Result<std::set<std::string>> read_baseline(const std::string& place) {
     return Error{ErrorCode::kIo, fmt::format("cannot read the baseline '{}': {}", place, system_message(errno))};
   }
   if (content.starts_with("SQLite format 3")) return baseline_of_store(place);
-  const FileJson document = FileJson::parse(content, nullptr, false);
+  const FileJson document = parse_json(content);
   const Error strange{ErrorCode::kMalformed,
                       fmt::format("the baseline '{}' is neither a report (JSON, SARIF) nor a store", place)};
   if (!document.is_object()) return strange;
@@ -143,7 +143,7 @@ Status ReportFiles::write(const RaceReport& report, const std::function<std::str
   if (json_) {
     std::string text = json();
     if (report.has_baseline) {
-      FileJson document = FileJson::parse(text, nullptr, false);
+      FileJson document = parse_json(text);
       if (document.is_object() && document.contains("findings")) {
         for (FileJson& finding : document["findings"]) finding["known"] = is_known(finding.value("fingerprint", ""));
         text = text_of_document(document);

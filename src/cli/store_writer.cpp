@@ -7,11 +7,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/messages.h"
 #include "report/describe.h"
+#include "report/json_text.h"
 
 namespace deadheat {
 
@@ -113,7 +113,7 @@ void StoreWriter::finish(StoredRun& run) {
 std::string stored_arguments(const std::vector<std::string>& words) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (std::size_t at = 1; at < words.size(); ++at) list.push_back(words[at]);
-  return list.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return one_line_of(list);
 }
 
 std::string status_words(std::optional<int> exit_status, std::optional<int> signal, const char* otherwise) {

@@ -7,6 +7,7 @@
 
 #include "report/describe.h"
 #include "report/document_places.h"
+#include "report/json_text.h"
 #include "report/race_formats.h"
 
 namespace deadheat {

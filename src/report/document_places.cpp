@@ -6,17 +6,13 @@
 #include <filesystem>
 
 #include "report/describe.h"
+#include "report/json_text.h"
 
 namespace deadheat {
 
 nlohmann::ordered_json document_of(const RaceReport::Entry& entry) {
-  auto parsed = nlohmann::ordered_json::parse(entry.race.document, nullptr, false);
+  auto parsed = parse_json(entry.race.document);
   return parsed.is_object() ? parsed : nlohmann::ordered_json::object();
-}
-
-std::string text_member(const nlohmann::ordered_json& object, const char* name) {
-  if (!object.is_object() || !object.contains(name) || !object[name].is_string()) return {};
-  return object[name].get<std::string>();
 }
 
 std::string relative_file(const std::string& file, const std::string& root) {

@@ -2,7 +2,7 @@
 // Where a race is, as the formats for other tools want to know it. For their sources only.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "report/race_formats.h"
@@ -11,9 +11,6 @@ namespace deadheat {
 
 // A document, or an empty object if it is none.
 [[nodiscard]] nlohmann::ordered_json document_of(const RaceReport::Entry& entry);
-
-// A text member, or empty.
-[[nodiscard]] std::string text_member(const nlohmann::ordered_json& object, const char* name);
 
 // `file` relative to the root if it is below it.
 [[nodiscard]] std::string relative_file(const std::string& file, const std::string& root);

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "base/raw.h"
 #include "report/describe.h"
 #include "report/fingerprint.h"
 #include "report/json_parts.h"
+#include "report/json_text.h"
 
 namespace deadheat {
 
@@ -107,11 +107,6 @@ Json finding_of(const Finding& finding, const Dictionary& dictionary, const Acce
 namespace {
 
 Json identifier_or_null(std::optional<ThreadId> thread) { return thread ? Json(raw(*thread)) : Json(nullptr); }
-
-template <class Number>
-Json number_or_null(const std::optional<Number>& number) {
-  return number ? Json(*number) : Json(nullptr);
-}
 
 const char* identifier_of(MemoryClass kind) {
   switch (kind) {
@@ -229,8 +224,8 @@ Json sampling_of(const LiveSampling& sampling) {
   out["cost"] = cost_share(totals);
   out["guarantee"] = {{"found_per_run", rate},
                       {"confidence", kConfidence},
-                      {"runs_to_exclude", number_or_null(runs_to_bound(rate))},
-                      {"bound_after_one_run", number_or_null(occurrence_bound(rate, 1))}};
+                      {"runs_to_exclude", value_or_null(runs_to_bound(rate))},
+                      {"bound_after_one_run", value_or_null(occurrence_bound(rate, 1))}};
   return out;
 }
 
@@ -246,10 +241,6 @@ Json cold_sampling_of(const LiveColdCalls& cold) {
 }
 
 }  // namespace
-
-std::string text_of_document(const Json& document) {
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
 
 std::string format_json_report(const Analysis& analysis) {
   Json document;
@@ -285,8 +276,8 @@ std::string format_live_json_report(LiveReport& report, const LiveRunFacts& fact
   document["version"] = kJsonReportVersion;
   document["tool"] = {{"name", "deadheat"}, {"version", facts.tool_version}};
   document["run"] = {{"program", known_or_null(facts.program)},
-                     {"exit_status", number_or_null(facts.exit_status)},
-                     {"signal", number_or_null(facts.signal)},
+                     {"exit_status", value_or_null(facts.exit_status)},
+                     {"signal", value_or_null(facts.signal)},
                      {"processes", report.process_count()},
                      {"complete", report.is_complete() && !facts.problem},
                      {"problem", facts.problem ? Json(*facts.problem) : Json(nullptr)}};

@@ -3,12 +3,12 @@
 // stack, and of the frames in the user's own files, more of them for the two accesses
 // than for where things came from.
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "report/json_parts.h"
+#include "report/json_text.h"
 
 namespace deadheat {
 

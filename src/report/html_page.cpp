@@ -6,8 +6,9 @@
 
 #include <array>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <random>
+
+#include "report/json_text.h"
 
 namespace deadheat {
 
@@ -72,8 +73,7 @@ std::string inert(const std::string& json) {
 }  // namespace
 
 Result<std::string> format_html_page(std::string_view report) {
-  using Document = nlohmann::ordered_json;
-  const Document document = Document::parse(report, nullptr, false);
+  const nlohmann::ordered_json document = parse_json(report);
   if (document.is_discarded()) return Error{ErrorCode::kMalformed, "the report is no JSON document"};
   if (!document.is_object() || !document.contains("findings") || !document.at("findings").is_array()) {
     return Error{ErrorCode::kInvalid, "the JSON document is no report: it has no list \"findings\""};
@@ -85,8 +85,7 @@ Result<std::string> format_html_page(std::string_view report) {
       "'nonce-{0}'; img-src data:; base-uri 'none'; form-action 'none'\">",
       nonce);
   parts.style = fmt::format("<style nonce=\"{}\">\n{}</style>", nonce, kPageStyle);
-  parts.data = fmt::format("<script type=\"application/json\" id=\"report\">{}</script>",
-                           inert(document.dump(-1, ' ', false, Document::error_handler_t::replace)));
+  parts.data = fmt::format("<script type=\"application/json\" id=\"report\">{}</script>", inert(one_line_of(document)));
   parts.script = fmt::format("<script nonce=\"{}\">\n{}</script>", nonce, kPageScript);
   return assembled(parts);
 }

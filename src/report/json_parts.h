@@ -27,7 +27,4 @@ namespace deadheat {
 // The lines of the places that a finding names: "snippets" of a finding.
 [[nodiscard]] nlohmann::ordered_json snippets_of(const nlohmann::ordered_json& finding, SourceFiles& sources);
 
-// Indented, ends with a newline; bytes that are not UTF-8 replaced.
-[[nodiscard]] std::string text_of_document(const nlohmann::ordered_json& document);
-
 }  // namespace deadheat

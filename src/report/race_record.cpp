@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/race_record.h"
 
-#include <nlohmann/json.hpp>
-
 #include "report/describe.h"
 #include "report/fingerprint.h"
 #include "report/json_parts.h"
+#include "report/json_text.h"
 
 namespace deadheat {
 
 namespace {
-
-std::string line_of(const nlohmann::ordered_json& document) {
-  return document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
 
 Sighting sighting_with(const Finding& finding, const Dictionary& dictionary) {
   Sighting seen;
@@ -31,14 +26,14 @@ Sighting sighting_with(const Finding& finding, const Dictionary& dictionary) {
 Sighting sighting_of(const LiveRace& race) {
   Sighting seen = sighting_with(race.live.finding, race.live.dictionary);
   seen.fingerprint = race.fingerprint;
-  seen.document = line_of(race_of(race));
+  seen.document = one_line_of(race_of(race));
   return seen;
 }
 
 Sighting sighting_of(const Finding& finding, const Dictionary& dictionary, const AccessContext* context) {
   Sighting seen = sighting_with(finding, dictionary);
   seen.fingerprint = fingerprint_of(finding, dictionary);
-  seen.document = line_of(finding_of(finding, dictionary, context));
+  seen.document = one_line_of(finding_of(finding, dictionary, context));
   return seen;
 }
 

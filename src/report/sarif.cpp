@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "report/describe.h"
 #include "report/document_places.h"
 #include "report/json_parts.h"
+#include "report/json_text.h"
 #include "report/race_formats.h"
 
 namespace deadheat {

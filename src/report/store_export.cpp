@@ -2,10 +2,10 @@
 // A store as one file of JSON, and back. Times are microseconds, so that nothing is rounded.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "report/json_parts.h"
+#include "report/json_text.h"
 #include "report/store_words.h"
 
 namespace deadheat {
@@ -16,16 +16,6 @@ using ExportJson = nlohmann::ordered_json;
 
 constexpr char kFormatName[] = "deadheat-store";
 constexpr int kExportVersion = 1;
-
-template <class Number>
-ExportJson null_or(const std::optional<Number>& number) {
-  return number ? ExportJson(*number) : ExportJson(nullptr);
-}
-
-std::string export_text(const ExportJson& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 std::optional<std::int64_t> export_number(const ExportJson& object, const char* name) {
   const auto found = object.find(name);
@@ -41,34 +31,34 @@ std::optional<double> export_fraction(const ExportJson& object, const char* name
 
 StoredRun exported_run(const ExportJson& object) {
   StoredRun run;
-  run.id = export_text(object, "id");
-  run.mode = export_text(object, "mode");
-  run.program = export_text(object, "program");
-  run.arguments = export_text(object, "arguments");
-  run.machine = export_text(object, "machine");
-  run.tool = export_text(object, "tool");
+  run.id = text_member(object, "id");
+  run.mode = text_member(object, "mode");
+  run.program = text_member(object, "program");
+  run.arguments = text_member(object, "arguments");
+  run.machine = text_member(object, "machine");
+  run.tool = text_member(object, "tool");
   run.started = export_number(object, "started").value_or(0);
   run.duration = export_number(object, "duration");
   run.rate = export_fraction(object, "rate");
   run.effective_rate = export_fraction(object, "effective_rate");
   run.overhead = export_fraction(object, "overhead");
-  run.status = export_text(object, "status");
+  run.status = text_member(object, "status");
   return run;
 }
 
 StoreContent::Race exported_race(const ExportJson& object) {
   StoreContent::Race race;
-  race.race.fingerprint = export_text(object, "fingerprint");
-  race.race.kind = export_text(object, "kind");
-  race.race.title = export_text(object, "title");
-  race.race.variable = export_text(object, "variable");
-  race.race.earlier = export_text(object, "earlier");
-  race.race.later = export_text(object, "later");
-  race.state = state_of(export_text(object, "state")).value_or(RaceState::kOpen);
+  race.race.fingerprint = text_member(object, "fingerprint");
+  race.race.kind = text_member(object, "kind");
+  race.race.title = text_member(object, "title");
+  race.race.variable = text_member(object, "variable");
+  race.race.earlier = text_member(object, "earlier");
+  race.race.later = text_member(object, "later");
+  race.state = state_of(text_member(object, "state")).value_or(RaceState::kOpen);
   race.state_since = export_number(object, "state_since").value_or(0);
-  race.note = export_text(object, "note");
+  race.note = text_member(object, "note");
   race.document_time = export_number(object, "document_time").value_or(0);
-  if (object.contains("document")) race.race.document = object["document"].dump();
+  if (object.contains("document")) race.race.document = one_line_of(object["document"]);
   return race;
 }
 
@@ -87,10 +77,10 @@ std::string format_export(const StoreContent& content) {
                                 {"machine", run.machine},
                                 {"tool", run.tool},
                                 {"started", run.started},
-                                {"duration", null_or(run.duration)},
-                                {"rate", null_or(run.rate)},
-                                {"effective_rate", null_or(run.effective_rate)},
-                                {"overhead", null_or(run.overhead)},
+                                {"duration", value_or_null(run.duration)},
+                                {"rate", value_or_null(run.rate)},
+                                {"effective_rate", value_or_null(run.effective_rate)},
+                                {"overhead", value_or_null(run.overhead)},
                                 {"status", run.status}});
   }
   document["races"] = ExportJson::array();
@@ -106,7 +96,7 @@ std::string format_export(const StoreContent& content) {
                                  {"state_since", known.state_since},
                                  {"note", known.note},
                                  {"document_time", known.document_time},
-                                 {"document", ExportJson::parse(race.document, nullptr, false)}});
+                                 {"document", parse_json(race.document)}});
     if (document["races"].back()["document"].is_discarded()) document["races"].back()["document"] = nullptr;
   }
   document["sightings"] = ExportJson::array();
@@ -121,8 +111,8 @@ std::string format_export(const StoreContent& content) {
 }
 
 Result<StoreContent> parse_export(const std::string& text) {
-  const ExportJson document = ExportJson::parse(text, nullptr, false);
-  if (!document.is_object() || export_text(document, "format") != kFormatName) {
+  const ExportJson document = parse_json(text);
+  if (!document.is_object() || text_member(document, "format") != kFormatName) {
     return Error{ErrorCode::kMalformed, "it is no store, and no export of one ('deadheat races export')"};
   }
   const std::int64_t version = export_number(document, "version").value_or(0);
@@ -139,7 +129,7 @@ Result<StoreContent> parse_export(const std::string& text) {
   for (const ExportJson& run : document["runs"]) content.runs.push_back(exported_run(run));
   for (const ExportJson& race : document["races"]) content.races.push_back(exported_race(race));
   for (const ExportJson& row : document["sightings"]) {
-    content.sightings.push_back({export_text(row, "fingerprint"), export_text(row, "run"),
+    content.sightings.push_back({text_member(row, "fingerprint"), text_member(row, "run"),
                                  static_cast<std::uint64_t>(export_number(row, "occurrences").value_or(1)),
                                  export_number(row, "first_seen").value_or(0),
                                  export_number(row, "last_seen").value_or(0)});

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/store_json.h"
 
-#include <nlohmann/json.hpp>
-
+#include "report/describe.h"
 #include "report/finding_json.h"
 #include "report/json_parts.h"
+#include "report/json_text.h"
 #include "report/store_words.h"
 
 namespace deadheat {
@@ -46,18 +46,24 @@ Json run_row_json(const RunRow& row) {
   return out;
 }
 
-std::string format_store_report(const std::string& tool_version, const std::string& place,
-                                const std::vector<RaceDetails>& races, const std::vector<RunRow>& runs) {
+Json store_document(const std::string& tool_version, const std::string& place, Json findings) {
+  std::uint64_t occurrences = 0;
+  for (const Json& finding : findings) occurrences += finding["occurrences"].get<std::uint64_t>();
   Json document;
   document["version"] = kJsonReportVersion;
   document["tool"] = {{"name", "deadheat"}, {"version", tool_version}};
-  document["store"] = {{"place", place}};
-  std::uint64_t occurrences = 0;
-  for (const RaceDetails& race : races) occurrences += race.row.race.occurrences;
-  document["summary"] = {{"races", races.size()}, {"occurrences", occurrences}};
+  document["store"] = {{"place", printable(place)}};
+  document["summary"] = {{"races", findings.size()}, {"occurrences", occurrences}};
   document["counters"] = Json::object();
-  document["findings"] = Json::array();
-  for (const RaceDetails& race : races) document["findings"].push_back(race_details_json(race));
+  document["findings"] = std::move(findings);
+  return document;
+}
+
+std::string format_store_report(const std::string& tool_version, const std::string& place,
+                                const std::vector<RaceDetails>& races, const std::vector<RunRow>& runs) {
+  Json findings = Json::array();
+  for (const RaceDetails& race : races) findings.push_back(race_details_json(race));
+  Json document = store_document(tool_version, place, std::move(findings));
   document["runs"] = Json::array();
   for (const RunRow& run : runs) document["runs"].push_back(run_row_json(run));
   return text_of_document(document);

@@ -22,7 +22,10 @@ namespace deadheat {
 [[nodiscard]] nlohmann::ordered_json race_details_json(const RaceDetails& details);
 [[nodiscard]] nlohmann::ordered_json run_row_json(const RunRow& row);
 
-// A report of all of these, with "store" where one of a run has "run".
+// A report in the form of docs/report.schema.json: "store" stands where one of a run has "run".
+[[nodiscard]] nlohmann::ordered_json store_document(const std::string& tool_version, const std::string& place,
+                                                    nlohmann::ordered_json findings);
+// A report of all of these, and of the runs.
 [[nodiscard]] std::string format_store_report(const std::string& tool_version, const std::string& place,
                                               const std::vector<RaceDetails>& races, const std::vector<RunRow>& runs);
 

@@ -5,11 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <ctime>
-#include <nlohmann/json.hpp>
 
 #include "report/describe.h"
 #include "report/finding_json.h"
 #include "report/json_parts.h"
+#include "report/json_text.h"
 #include "report/store_json.h"
 
 namespace deadheat {
@@ -26,11 +26,6 @@ std::string time_as(Microseconds time, const char* form) {
   return text;
 }
 
-template <class Number>
-StoreJson or_null(const std::optional<Number>& number) {
-  return number ? StoreJson(*number) : StoreJson(nullptr);
-}
-
 }  // namespace
 
 StoreJson json_of_run(const StoredRun& run) {
@@ -38,21 +33,21 @@ StoreJson json_of_run(const StoredRun& run) {
   out["id"] = run.id;
   out["mode"] = run.mode;
   out["program"] = run.program;
-  const StoreJson arguments = StoreJson::parse(run.arguments, nullptr, false);
+  const StoreJson arguments = parse_json(run.arguments);
   out["arguments"] = arguments.is_array() ? arguments : StoreJson(nullptr);
   out["machine"] = run.machine;
   out["tool"] = run.tool;
   out["started"] = iso_time(run.started);
-  out["duration_us"] = or_null(run.duration);
-  out["rate"] = or_null(run.rate);
-  out["effective_rate"] = or_null(run.effective_rate);
-  out["overhead"] = or_null(run.overhead);
+  out["duration_us"] = value_or_null(run.duration);
+  out["rate"] = value_or_null(run.rate);
+  out["effective_rate"] = value_or_null(run.effective_rate);
+  out["overhead"] = value_or_null(run.overhead);
   out["status"] = run.status;
   return out;
 }
 
 StoreJson json_of_race(const RaceRow& row) {
-  StoreJson out = StoreJson::parse(row.race.document, nullptr, false);
+  StoreJson out = parse_json(row.race.document);
   if (!out.is_object()) out = StoreJson{{"fingerprint", row.race.fingerprint}};
   out["occurrences"] = row.race.occurrences;
   StoreJson& history = out["history"];
@@ -64,26 +59,9 @@ StoreJson json_of_race(const RaceRow& row) {
   history["last_run"] = row.last_run;
   history["runs"] = row.runs;
   history["modes"] = row.modes;
-  history["rate"] = or_null(row.rate);
+  history["rate"] = value_or_null(row.rate);
   return out;
 }
-
-namespace {
-
-StoreJson document_with(const std::string& tool_version, const std::string& place, StoreJson findings) {
-  std::uint64_t occurrences = 0;
-  for (const StoreJson& finding : findings) occurrences += finding["occurrences"].get<std::uint64_t>();
-  StoreJson document;
-  document["version"] = kJsonReportVersion;
-  document["tool"] = {{"name", "deadheat"}, {"version", tool_version}};
-  document["store"] = {{"place", printable(place)}};
-  document["summary"] = {{"races", findings.size()}, {"occurrences", occurrences}};
-  document["counters"] = StoreJson::object();
-  document["findings"] = std::move(findings);
-  return document;
-}
-
-}  // namespace
 
 std::string describe_time(Microseconds time) { return time_as(time, "%Y-%m-%d %H:%M:%S"); }
 std::string iso_time(Microseconds time) { return time_as(time, "%Y-%m-%dT%H:%M:%SZ"); }
@@ -122,12 +100,12 @@ std::string format_store_json(const std::string& tool_version, const std::string
                               const std::vector<RaceRow>& rows) {
   StoreJson findings = StoreJson::array();
   for (const RaceRow& row : rows) findings.push_back(json_of_race(row));
-  return text_of_document(document_with(tool_version, place, std::move(findings)));
+  return text_of_document(store_document(tool_version, place, std::move(findings)));
 }
 
 std::string format_race_json(const std::string& tool_version, const std::string& place, const RaceDetails& race) {
   StoreJson finding = race_details_json(race);
-  return text_of_document(document_with(tool_version, place, StoreJson::array({std::move(finding)})));
+  return text_of_document(store_document(tool_version, place, StoreJson::array({std::move(finding)})));
 }
 
 std::string format_runs_json(const std::vector<RunRow>& rows) {

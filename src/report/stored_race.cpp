@@ -3,31 +3,26 @@
 // another type are unknown, not errors: documents of other versions of ours are readable.
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/raw.h"
 #include "report/describe.h"
+#include "report/json_text.h"
 #include "report/race_record.h"
 
 namespace deadheat {
 
 namespace {
 
-using Document = nlohmann::json;
+using Document = nlohmann::ordered_json;
 
 const Document& member(const Document& object, const char* name) {
   static const Document nothing;
   if (!object.is_object()) return nothing;
   const auto found = object.find(name);
   return found == object.end() ? nothing : *found;
-}
-
-std::string text_in(const Document& object, const char* name) {
-  const Document& value = member(object, name);
-  return value.is_string() ? value.get<std::string>() : std::string();
 }
 
 // A number, or a text with a hexadecimal one.
@@ -49,7 +44,7 @@ std::optional<ThreadId> thread_in(const Document& object, const char* name) {
 
 template <class Enum, std::size_t count>
 Enum enumerator_in(const Document& object, const char* name, const Enum (&all)[count]) {
-  const std::string word = text_in(object, name);
+  const std::string word = text_member(object, name);
   for (const Enum one : all) {
     if (identifier_of(one) == word) return one;
   }
@@ -75,7 +70,7 @@ class DocumentReader {
 
   LiveRace read() {
     Finding& finding = live_.finding;
-    race_.fingerprint = text_in(document_, "fingerprint");
+    race_.fingerprint = text_member(document_, "fingerprint");
     race_.occurrences = std::max<std::uint64_t>(1, number_in(document_, "occurrences"));
     finding.occurrences = race_.occurrences;
     constexpr RaceKind kKinds[] = {RaceKind::kWriteWrite, RaceKind::kReadWrite, RaceKind::kWriteRead,
@@ -93,7 +88,7 @@ class DocumentReader {
     live_.later_sweep.count = static_cast<decltype(live_.later_sweep.count)>(number_in(sweep, "count"));
     const Document& process = member(document_, "process");
     live_.process = static_cast<std::uint32_t>(number_in(process, "id"));
-    race_.program = text_in(process, "program");
+    race_.program = text_member(process, "program");
     read_memory();
     for (const Document& thread : member(document_, "threads")) read_thread(thread);
     return std::move(race_);
@@ -106,15 +101,15 @@ class DocumentReader {
     const std::uint64_t offset = number_in(variable, "offset");
     const Address begin = live_.finding.address - offset;
     const std::uint64_t size = offset + std::max<std::uint64_t>(1, live_.finding.size);
-    live_.dictionary.ranges[begin] = {size, text_in(variable, "name")};
+    live_.dictionary.ranges[begin] = {size, text_member(variable, "name")};
   }
 
   SiteId site(const Document& frame) {
     Site place;
-    place.function = text_in(frame, "function");
-    place.file = text_in(frame, "file");
+    place.function = text_member(frame, "function");
+    place.file = text_member(frame, "file");
     place.line = static_cast<std::uint32_t>(number_in(frame, "line"));
-    place.module = text_in(frame, "module");
+    place.module = text_member(frame, "module");
     place.offset = number_in(frame, "offset");
     place.function_line = static_cast<std::uint32_t>(number_in(frame, "function_line"));
     place.is_inlined = flag_in(frame, "inlined");
@@ -129,7 +124,7 @@ class DocumentReader {
 
   ThreadId thread(const Document& object) {
     const ThreadId id = thread_in(object, "id").value_or(ThreadId{});
-    const std::string name = text_in(object, "name");
+    const std::string name = text_member(object, "name");
     if (!name.empty()) live_.dictionary.threads[id] = name;
     return id;
   }
@@ -160,24 +155,24 @@ class DocumentReader {
 
   HeldLock held(const Document& object, std::vector<SiteStack>& acquired) {
     const SyncId id{number_in(object, "id")};
-    const std::string name = text_in(object, "name");
+    const std::string name = text_member(object, "name");
     if (!name.empty()) live_.dictionary.syncs[id] = name;
     acquired.push_back(stack(member(object, "acquired")));
     const auto is_known = [&](const LiveLock& known) { return known.id == id; };
     if (member(object, "created").is_array() && std::none_of(live_.locks.begin(), live_.locks.end(), is_known)) {
       live_.locks.push_back({id, number_in(object, "address"), stack(member(object, "created"))});
     }
-    return {id, text_in(object, "mode") == "shared" ? LockMode::kShared : LockMode::kExclusive};
+    return {id, text_member(object, "mode") == "shared" ? LockMode::kShared : LockMode::kExclusive};
   }
 
   void read_memory() {
     const Document& object = member(document_, "memory");
     MemoryPlace& memory = live_.memory;
-    memory.kind = memory_class_of(text_in(object, "kind"));
+    memory.kind = memory_class_of(text_member(object, "kind"));
     memory.begin = number_in(object, "begin");
     memory.size = number_in(object, "size");
-    memory.name = text_in(object, "name");
-    memory.module = text_in(object, "module");
+    memory.name = text_member(object, "name");
+    memory.module = text_member(object, "module");
     memory.thread = thread_in(object, "thread");
     memory.allocated = stack(member(object, "allocated"));
     memory.freed_by = thread_in(object, "freed_by");

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include "report/json_text.h"
 
 namespace deadheat {
 
@@ -78,7 +78,7 @@ std::string wire_format(const HttpResponse& response, AfterResponse after, WithB
 HttpResponse error_response(int status, std::string_view message) {
   HttpResponse response;
   response.status = status;
-  response.body = nlohmann::json{{"error", message}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  response.body = one_line_of({{"error", message}});
   return response;
 }
 

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "report/html_page.h"
+#include "report/json_text.h"
 #include "report/store_json.h"
 
 namespace deadheat {
@@ -23,7 +23,7 @@ constexpr std::size_t kLongestNote = 2000;
 
 HttpResponse json_response(const Answer& answer) {
   HttpResponse response;
-  response.body = answer.dump(-1, ' ', false, Answer::error_handler_t::replace);
+  response.body = one_line_of(answer);
   return response;
 }
 

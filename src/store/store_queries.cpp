@@ -39,15 +39,21 @@ StoredRun run_of(const SqlRow& row) {
 constexpr char kRaceColumns[] =
     "r.fingerprint, r.kind, r.title, r.variable, r.earlier, r.later, r.state, r.state_since, r.note";
 
-Sighting race_texts_of(const SqlRow& row) {
-  Sighting race;
-  race.fingerprint = text_of(row[0]);
-  race.kind = text_of(row[1]);
-  race.title = text_of(row[2]);
-  race.variable = text_of(row[3]);
-  race.earlier = text_of(row[4]);
-  race.later = text_of(row[5]);
-  return race;
+constexpr std::size_t kDocumentColumn = 9;  // comes behind them
+
+// A RaceRow or a StoreContent::Race.
+template <class Known>
+void read_race(const SqlRow& row, Known& known) {
+  known.race.fingerprint = text_of(row[0]);
+  known.race.kind = text_of(row[1]);
+  known.race.title = text_of(row[2]);
+  known.race.variable = text_of(row[3]);
+  known.race.earlier = text_of(row[4]);
+  known.race.later = text_of(row[5]);
+  known.state = state_of(text_of(row[6])).value_or(RaceState::kOpen);
+  known.state_since = integer_of(row[7]).value_or(0);
+  known.note = text_of(row[8]);
+  known.race.document = text_of(row[kDocumentColumn]);
 }
 
 // Conditions with their parameters, numbered as they come.
@@ -164,11 +170,7 @@ Result<std::vector<RaceRow>> Store::races(const RaceFilter& filter) {
   std::map<std::string, std::size_t> index;
   for (const SqlRow& row : found.value()) {
     RaceRow& race = rows.emplace_back();
-    race.race = race_texts_of(row);
-    race.state = state_of(text_of(row[6])).value_or(RaceState::kOpen);
-    race.state_since = integer_of(row[7]).value_or(0);
-    race.note = text_of(row[8]);
-    race.race.document = text_of(row[9]);
+    read_race(row, race);
     index.emplace(race.race.fingerprint, rows.size() - 1);
   }
   if (rows.empty()) return rows;
@@ -286,12 +288,8 @@ Result<StoreContent> Store::content() {
     if (!races.ok()) return races.error();
     for (const SqlRow& row : races.value()) {
       StoreContent::Race& race = content.races.emplace_back();
-      race.race = race_texts_of(row);
-      race.state = state_of(text_of(row[6])).value_or(RaceState::kOpen);
-      race.state_since = integer_of(row[7]).value_or(0);
-      race.note = text_of(row[8]);
-      race.race.document = text_of(row[9]);
-      race.document_time = integer_of(row[10]).value_or(0);
+      read_race(row, race);
+      race.document_time = integer_of(row[kDocumentColumn + 1]).value_or(0);
     }
     const auto sightings = connection_->run(
         "SELECT fingerprint, run, occurrences, first_seen, last_seen FROM sightings ORDER BY first_seen, fingerprint, "

@@ -85,7 +85,8 @@ class Toolchain {
   std::string headers_;  // text of the shared headers
   std::string runtime_;  // hash of the runtime library
   std::string plugin_;   // and of the compiler pass
-  std::mutex mutex_;     // guards the two members below
+  bool has_lld_ = false;
+  std::mutex mutex_;  // guards the two members below
   std::map<std::string, std::string> compiler_descriptions_;
   int folders_ = 0;
 };
