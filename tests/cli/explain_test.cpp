@@ -79,9 +79,10 @@ TEST_F(ExplainTest, ARunCountsTheLockThatMostLaterAccessesHold) {
 
 TEST_F(ExplainTest, TheCountsAreInTheStoreAndInRawReports) {
   build("deadheat c++", kQueue);
-  EXPECT_EQ(shell.run("deadheat run ./queue").exit_code, 66);
+  EXPECT_EQ(shell.run("deadheat run --store races.db ./queue").exit_code, 66);
   const CommandResult shown =
-      shell.run("deadheat races show $(deadheat races list --format json | " + kFingerprints + ")");
+      shell.run("deadheat races show --store races.db $(deadheat races list --store races.db --format json | " +
+                kFingerprints + ")");
   EXPECT_TRUE(contains(shown.output, "1,000 of 1,003 accesses")) << shown.output << shown.errors;
   EXPECT_NE(shell.run("DEADHEAT_OPTIONS=log_path=raw ./queue").exit_code, 0);
   const CommandResult later = shell.run("deadheat report --no-store raw.*");
