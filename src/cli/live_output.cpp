@@ -150,6 +150,7 @@ void LiveOutput::keep(LiveReport& report, const LiveEnding& ending, const std::v
 }
 
 void LiveOutput::show_all(LiveReport& report) {
+  shows_counts_with_races_ = true;
   for (const LiveRace& race : report.races()) {
     if (!race.is_suppressed) show_race(race, race.live.process);
   }
@@ -167,6 +168,9 @@ Status LiveOutput::finish(LiveReport& report, const LiveEnding& ending) {
   if (!options_.quiet) {
     for (const std::string& loss : describe_losses(report)) text += fmt::format("deadheat: warning: {}\n", loss);
     if (ending.problem) text += fmt::format("deadheat: warning: {}\n", printable(*ending.problem));
+    if (!shows_counts_with_races_) {
+      for (const std::string& line : describe_counts(report)) text += fmt::format("deadheat: {}\n", line);
+    }
     const std::string totals = report.process_count() == 0 ? "nothing was checked" : describe_totals(report, colour);
     text += fmt::format("deadheat: {}{}\n", totals, ending.words);
     const std::string compared = files_.describe_baseline(reported);

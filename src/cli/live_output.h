@@ -97,6 +97,7 @@ class LiveOutput {
   StoredRun run_;
   std::map<std::uint32_t, int> logs_;
   std::uint64_t shown_ = 0;
+  bool shows_counts_with_races_ = false;  // they came after all that was counted
   bool has_complained_ = false;
 };
 

@@ -67,6 +67,7 @@ class CellEntry {
   static constexpr std::uint64_t kMaskBits = std::uint64_t{0xff} << kMaskShift;
   static constexpr std::uint64_t kKindBits = std::uint64_t{3} << kKindShift;
   static constexpr std::uint64_t kSlotBits = ~std::uint64_t{0} << kSlotShift;
+  static constexpr std::uint32_t kCountingClock = 3;  // of slot 0
 
   constexpr CellEntry() = default;
   constexpr CellEntry(ShortEpoch epoch, ByteMask mask, AccessKind kind, OriginId origin)
@@ -91,6 +92,14 @@ class CellEntry {
   // Not an entry but what stands for more of them (runtime/cell_blocks.h).
   [[nodiscard]] constexpr bool is_mark() const { return (bits_ & kSlotBits) == kSlotBits; }
   [[nodiscard]] constexpr bool has_slot_of(CellEntry other) const { return ((bits_ ^ other.bits_) >> kSlotShift) == 0; }
+
+  // Not an access either: accesses to the word are counted, under this number
+  // (runtime/racy_words.h). It covers no bytes, and slot 0 is nobody's: no check accepts
+  // it, and nothing races with it.
+  static constexpr CellEntry counting(std::uint32_t number) {
+    return CellEntry(ShortEpoch(ThreadSlot{0}, kCountingClock), 0, AccessKind::kWrite, OriginId{number});
+  }
+  [[nodiscard]] constexpr bool is_counting() const { return bits_ >> kEpochShift == kCountingClock; }
 
   // The entry also covers these bytes.
   [[nodiscard]] constexpr CellEntry with_bytes(ByteMask more) const {

@@ -7,7 +7,8 @@
 // its bytes may go as well: whoever races with it races with one of those. So a
 // word keeps what its threads did last, and not an entry per epoch. As soon as
 // few entries must stay, they move together: without this, memory that was once
-// used byte by byte would stay expensive for ever.
+// used byte by byte would stay expensive for ever. A word whose accesses are counted
+// keeps its chain: only there is every access seen (CellEntry::counting).
 #pragma once
 
 #include <cstdint>
@@ -62,10 +63,15 @@ template <CellView View>
   ChainPlan plan;
   plan.value = access.entry();
   bool is_merged = false;
+  bool is_counted = false;
   for (std::size_t index = 0; index < entries.size(); ++index) {
     const CellEntry entry = entries[index];
     if (entry.is_empty()) {
       if (plan.index < 0) plan.index = static_cast<int>(index);
+      continue;
+    }
+    if (entry.is_counting()) {
+      is_counted = true;
       continue;
     }
     if (is_same_epoch(entry, access)) return {};
@@ -85,7 +91,7 @@ template <CellView View>
       plan.index = static_cast<int>(index);
     }
   }
-  if (plan.staying <= 1) {
+  if (plan.staying <= 1 && !is_counted) {
     plan.step = Step::kShrink;
   } else {
     plan.step = plan.index >= 0 ? Step::kPlace : Step::kGrow;

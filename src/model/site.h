@@ -5,8 +5,8 @@
 // ASLR, `function`/`file`/`line` from symbolisation or from text traces.
 // `function_line`, the line on which the function begins, makes lines that stay
 // the same when code above the function is edited. A function that the compiler
-// inlined is a site of its own, at the same offset as its caller; traces do not
-// keep these two.
+// inlined is a site of its own, at the same offset as its caller; traces keep the
+// innermost only.
 #pragma once
 
 #include <cstdint>

@@ -226,20 +226,31 @@ bool holds(const RacingAccess& access, SyncId lock) {
   return std::any_of(access.locks.begin(), access.locks.end(), [&](const HeldLock& held) { return held.lock == lock; });
 }
 
+// What is said of the two sides of the race.
+std::string_view who_lacks(SyncId lock, const Finding& finding, std::string_view both) {
+  const bool earlier = holds(finding.earlier, lock);
+  const bool later = holds(finding.later, lock);
+  if (includes(finding.earlier.traits, AccessTraits::kLocksUnknown))
+    return later ? "" : "; the later one here does not";
+  if (earlier && later) return "";
+  if (earlier) return "; the later one here does not";
+  return later ? "; the earlier one here does not" : both;
+}
+
 std::string describe_locking(const AccessContext& context, const Finding& finding, const Dictionary& dictionary) {
   // The two of the race are known already.
   if (context.accesses < 3) return {};
-  const std::string all = grouped(context.accesses) + " accesses";
-  if (context.locks.empty()) return fmt::format("none of the {} to this memory holds a lock", all);
+  const bool is_live = context.since != AccessContext::Since::kAllocation;
+  const bool is_full = context.since == AccessContext::Since::kRaceUntilFull;
+  const std::string memory = is_live ? "to this memory after the race was seen" : "to this memory";
+  const std::string all = fmt::format("{}{} accesses {}", is_full ? "first " : "", grouped(context.accesses), memory);
+  if (context.locks.empty()) return fmt::format("none of the {} holds a lock", all);
   const AccessContext::Lock& best = context.locks.front();
   const std::string lock = describe_lock({best.lock, LockMode::kExclusive}, dictionary);
-  const bool earlier = holds(finding.earlier, best.lock);
-  const bool later = holds(finding.later, best.lock);
-  const std::string_view who = earlier && later ? ""
-                               : earlier        ? "; the later one here does not"
-                               : later          ? "; the earlier one here does not"
-                                                : "; these two do not";
-  return fmt::format("{} of {} to this memory hold {}{}", grouped(best.accesses), all, lock, who);
+  const std::string_view who = who_lacks(best.lock, finding, "; these two do not");
+  if (best.accesses == context.accesses)
+    return fmt::format("all {}{} hold {}{}", is_full ? "" : "of the ", all, lock, who);
+  return fmt::format("{} of {}{} hold {}{}", grouped(best.accesses), is_full ? "the " : "", all, lock, who);
 }
 
 std::string order_words(std::string_view what, MemoryOrder order) {

@@ -30,6 +30,10 @@ namespace deadheat {
 
 // What is known of the memory of one race beyond the race.
 struct AccessContext {
+  // Which accesses: all since the memory was allocated; those after the race was found, as
+  // far as a running program saw them; or so many of these that it stopped counting.
+  enum class Since : std::uint8_t { kAllocation, kRace, kRaceUntilFull };
+  Since since = Since::kAllocation;
   std::uint64_t accesses = 0;
   struct Lock {
     SyncId lock{};

@@ -72,6 +72,8 @@ Json side_of(const RacingAccess& access, const Dictionary& dictionary) {
 
 Json locking_of(const AccessContext& context, const Dictionary& dictionary) {
   Json out;
+  out["since"] = context.since == AccessContext::Since::kAllocation ? "allocation" : "race";
+  out["complete"] = context.since != AccessContext::Since::kRaceUntilFull;
   out["accesses"] = context.accesses;
   out["locks"] = Json::array();
   for (const AccessContext::Lock& lock : context.locks) {
@@ -98,7 +100,9 @@ Json finding_of(const Finding& finding, const Dictionary& dictionary, const Acce
   out["event_index"] = finding.event_index;
   out["occurrences"] = finding.occurrences;
   out["explanation"] = explain(finding, dictionary, context);
-  if (context != nullptr) out["locking"] = locking_of(*context, dictionary);
+  const bool is_counted =
+      context != nullptr && (context->accesses != 0 || context->since == AccessContext::Since::kAllocation);
+  if (is_counted) out["locking"] = locking_of(*context, dictionary);
   out["earlier"] = side_of(finding.earlier, dictionary);
   out["later"] = side_of(finding.later, dictionary);
   return out;
@@ -183,7 +187,7 @@ Json race_of(const LiveRace& race) {
 
 Json race_of(const LiveRace& race, SourceFiles& sources) {
   const LiveFinding& live = race.live;
-  Json out = finding_of(live.finding, live.dictionary);
+  Json out = finding_of(live.finding, live.dictionary, live.context ? &*live.context : nullptr);
   out["event_index"] = nullptr;
   out["earlier"] = live_side_of(live.finding.earlier, live.earlier_acquired, live);
   out["later"] = live_side_of(live.finding.later, live.later_acquired, live);

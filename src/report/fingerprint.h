@@ -12,9 +12,11 @@
 // A side whose place is unknown is told apart by the name of the variable, if
 // it has one; unnamed and unplaced races share one fingerprint.
 //
-// Limit: traces do not tell where functions begin. Their lines are absolute, so
-// an edit above a function changes the fingerprints of the races in it, and a
-// race has one fingerprint live and another in a trace.
+// Every mode comes here, so a race that is found by `run`, in the trace that the run
+// recorded, and by `watch` has one fingerprint, as far as each of them knows the
+// function's name as the debug information has it. Limit: imported traces may not
+// tell where functions begin. Their lines are absolute, so an edit above a function
+// changes the fingerprints of the races in it.
 #pragma once
 
 #include <string>

@@ -10,39 +10,34 @@ namespace deadheat {
 
 namespace {
 
-// Turns the numbers of one packet into the model, sites and names as they come.
-class FindingBuilder {
+// Code addresses as sites of one finding, and addresses of data as names.
+class Namer {
  public:
-  FindingBuilder(const FindingPacket& packet, const ModuleMap& modules, Symbolizer& symbolizer)
-      : packet_(packet), modules_(modules), symbolizer_(symbolizer) {}
+  Namer(const ModuleMap& modules, Symbolizer& symbolizer, SiteTable& sites)
+      : modules_(modules), symbolizer_(symbolizer), table_(sites) {}
 
-  LiveFinding build(std::uint32_t process) {
-    const raw_report::Finding& source = packet_.finding;
-    live_.process = process;
-    live_.id = source.id;
-    for (const raw_report::Thread& thread : packet_.threads) add_thread(thread);
-    live_.finding.earlier = side_of(source.earlier, live_.earlier_acquired);
-    live_.finding.later = side_of(source.later, live_.later_acquired);
-    live_.finding.kind = race_kind(live_.finding.earlier.kind, live_.finding.later.kind);
-    live_.finding.address = source.address;
-    live_.finding.size = source.size;
-    live_.memory = memory_of(source);
-    live_.later_sweep = {source.swept_begin, source.swept_step, source.swept_count,
-                         static_cast<std::uint32_t>(live_.finding.later.size)};
-    return std::move(live_);
+  // Up to main: what calls it is the same in every program.
+  SiteStack stack_of(std::span<const std::uint64_t> codes) {
+    SiteStack sites;
+    for (const std::uint64_t code : codes) {
+      const SiteStack& frames = sites_of(code);
+      sites.insert(sites.end(), frames.begin(), frames.end());
+      if (table_[sites.back()].function == "main") break;
+    }
+    return sites;
+  }
+
+  // The module's path and the symbol, with the symbol's address in memory.
+  std::optional<std::pair<std::string, GlobalSymbol>> global_at(Address address) {
+    const auto place = modules_.find(address);
+    if (!place) return std::nullopt;
+    auto symbol = symbolizer_.global(*place);
+    if (!symbol) return std::nullopt;
+    symbol->address += address - place->address;
+    return std::pair(place->path, *std::move(symbol));
   }
 
  private:
-  std::span<const std::uint64_t> code_of(const raw_report::Stack& stack) const {
-    return std::span(packet_.code).subspan(stack.first, stack.count);
-  }
-
-  ThreadId thread_at(std::uint32_t index) const { return ThreadId{packet_.threads[index].id}; }
-  std::optional<ThreadId> thread_if_any(std::uint32_t index) const {
-    if (index == raw_report::kNoThread) return std::nullopt;
-    return thread_at(index);
-  }
-
   // The frames of one return address. The instruction is the one before; any
   // address inside it will do.
   const SiteStack& sites_of(std::uint64_t code) {
@@ -51,23 +46,87 @@ class FindingBuilder {
     SiteStack& sites = sites_[code];
     const auto place = code == 0 ? std::nullopt : modules_.find(code - 1);
     if (place) {
-      for (const Site& site : symbolizer_.frames(*place)) sites.push_back(live_.dictionary.sites.add(site));
+      for (const Site& site : symbolizer_.frames(*place)) sites.push_back(table_.add(site));
     } else {
       sites.push_back(SiteId::kUnknown);
     }
     return sites;
   }
 
-  // Up to main: what calls it is the same in every program.
-  SiteStack stack_of(const raw_report::Stack& stack) {
-    SiteStack sites;
-    for (const std::uint64_t code : code_of(stack)) {
-      const SiteStack& frames = sites_of(code);
-      sites.insert(sites.end(), frames.begin(), frames.end());
-      if (live_.dictionary.sites[sites.back()].function == "main") break;
-    }
-    return sites;
+  const ModuleMap& modules_;
+  Symbolizer& symbolizer_;
+  SiteTable& table_;
+  std::map<std::uint64_t, SiteStack> sites_;
+};
+
+std::span<const std::uint64_t> part_of(const std::vector<std::uint64_t>& code, const raw_report::Stack& stack) {
+  return std::span(code).subspan(stack.first, stack.count);
+}
+
+// Locks that lived at one address one after the other are different locks.
+// The first keeps the address as its identity; addresses of programs leave the
+// top byte free to tell the others apart. Of locks that are created by the
+// thousand (address 0) only the place is known: each is taken for another.
+SyncId identity_of(const raw_report::Lock& lock, const LiveFinding& live) {
+  if (lock.address == 0) return SyncId{(std::uint64_t{1} << 55U) + live.locks.size() + 1};
+  std::uint64_t others = 0;
+  for (const LiveLock& known : live.locks) {
+    if (known.address != lock.address) continue;
+    if (known.serial == lock.serial) return known.id;
+    ++others;
   }
+  return SyncId{lock.address + (others << 56U)};
+}
+
+SyncId add_lock(const raw_report::Lock& source, std::span<const std::uint64_t> created, LiveFinding& live,
+                Namer& namer) {
+  const SyncId id = identity_of(source, live);
+  const auto same = [&](const LiveLock& lock) { return lock.id == id; };
+  if (std::any_of(live.locks.begin(), live.locks.end(), same)) return id;
+  live.locks.push_back({id, source.address, source.serial, namer.stack_of(created)});
+  if (source.address == 0) {
+    live.dictionary.syncs[id] = "one of many locks";
+  } else if (const auto symbol = namer.global_at(source.address)) {
+    const std::uint64_t offset = source.address - symbol->second.address;
+    std::string name = symbol->second.name;
+    if (offset != 0) name += " + " + std::to_string(offset);
+    live.dictionary.syncs[id] = std::move(name);
+  }
+  return id;
+}
+
+// Turns the numbers of one packet into the model, sites and names as they come.
+class FindingBuilder {
+ public:
+  FindingBuilder(const FindingPacket& packet, const ModuleMap& modules, Symbolizer& symbolizer)
+      : packet_(packet), modules_(modules), namer_(modules, symbolizer, live_.dictionary.sites) {}
+
+  LiveFinding build(std::uint32_t process) {
+    const raw_report::Finding& source = packet_.finding;
+    live_.process = process;
+    live_.id = source.id;
+    live_.counted = source.counted;
+    for (const raw_report::Thread& thread : packet_.threads) add_thread(thread);
+    live_.finding.earlier = side_of(source.earlier, live_.earlier_acquired);
+    live_.finding.later = side_of(source.later, live_.later_acquired);
+    live_.finding.kind = race_kind(live_.finding.earlier.kind, live_.finding.later.kind);
+    live_.finding.address = source.address;
+    live_.finding.size = source.size;
+    live_.memory = memory_of(source);
+    if (packet_.flag) add_flag(*packet_.flag);
+    live_.later_sweep = {source.swept_begin, source.swept_step, source.swept_count,
+                         static_cast<std::uint32_t>(live_.finding.later.size)};
+    return std::move(live_);
+  }
+
+ private:
+  ThreadId thread_at(std::uint32_t index) const { return ThreadId{packet_.threads[index].id}; }
+  std::optional<ThreadId> thread_if_any(std::uint32_t index) const {
+    if (index == raw_report::kNoThread) return std::nullopt;
+    return thread_at(index);
+  }
+
+  SiteStack stack_of(const raw_report::Stack& stack) { return namer_.stack_of(part_of(packet_.code, stack)); }
 
   void add_thread(const raw_report::Thread& source) {
     LiveThread thread;
@@ -84,34 +143,6 @@ class FindingBuilder {
     live_.threads.push_back(std::move(thread));
   }
 
-  // Locks that lived at one address one after the other are different locks.
-  // The first keeps the address as its identity; addresses of programs leave the
-  // top byte free to tell the others apart. Of locks that are created by the
-  // thousand (address 0) only the place is known: each is taken for another.
-  SyncId identity_of(const raw_report::Lock& lock) {
-    if (lock.address == 0) return SyncId{(std::uint64_t{1} << 55U) + ++one_of_many_};
-    std::vector<std::uint64_t>& serials = serials_[lock.address];
-    auto at = std::find(serials.begin(), serials.end(), lock.serial);
-    if (at == serials.end()) at = serials.insert(serials.end(), lock.serial);
-    return SyncId{lock.address + (static_cast<std::uint64_t>(at - serials.begin()) << 56U)};
-  }
-
-  void add_lock(SyncId id, const raw_report::Lock& source) {
-    const auto same = [&](const LiveLock& lock) { return lock.id == id; };
-    if (std::any_of(live_.locks.begin(), live_.locks.end(), same)) return;
-    live_.locks.push_back({id, source.address, stack_of(source.created)});
-    if (source.address == 0) {
-      live_.dictionary.syncs[id] = "one of many locks";
-      return;
-    }
-    if (const auto symbol = global_at(source.address)) {
-      const std::uint64_t offset = source.address - symbol->second.address;
-      std::string name = symbol->second.name;
-      if (offset != 0) name += " + " + std::to_string(offset);
-      live_.dictionary.syncs[id] = std::move(name);
-    }
-  }
-
   RacingAccess side_of(const raw_report::Side& source, std::vector<SiteStack>& acquired) {
     RacingAccess side;
     side.thread = thread_at(source.thread);
@@ -125,22 +156,11 @@ class FindingBuilder {
       side.stack.assign(stack.rbegin(), stack.rend() - 1);
     }
     for (const raw_report::Lock& lock : std::span(packet_.locks).subspan(source.locks.first, source.locks.count)) {
-      const SyncId id = identity_of(lock);
-      add_lock(id, lock);
+      const SyncId id = add_lock(lock, part_of(packet_.code, lock.created), live_, namer_);
       side.locks.push_back({id, static_cast<LockMode>(lock.mode)});
       acquired.push_back(stack_of(lock.acquired));
     }
     return side;
-  }
-
-  // The module's path and the symbol, with the symbol's address in memory.
-  std::optional<std::pair<std::string, GlobalSymbol>> global_at(Address address) {
-    const auto place = modules_.find(address);
-    if (!place) return std::nullopt;
-    auto symbol = symbolizer_.global(*place);
-    if (!symbol) return std::nullopt;
-    symbol->address += address - place->address;
-    return std::pair(place->path, *std::move(symbol));
   }
 
   MemoryPlace memory_of(const raw_report::Finding& source) {
@@ -149,7 +169,7 @@ class FindingBuilder {
     place.begin = memory.begin;
     place.size = memory.size;
     if (memory.kind == raw_report::MemoryKind::kUnknown) {
-      if (const auto symbol = global_at(source.address)) {
+      if (const auto symbol = namer_.global_at(source.address)) {
         place = {.kind = MemoryClass::kGlobal,
                  .begin = symbol->second.address,
                  .size = symbol->second.size,
@@ -173,6 +193,27 @@ class FindingBuilder {
     return place;
   }
 
+  void add_flag(const raw_report::Flag& source) {
+    // Operations of std::atomic are inlined from the system's headers, which say nothing.
+    const auto site_of = [&](std::uint64_t code) {
+      const SiteStack frames = namer_.stack_of(std::span(&code, 1));
+      const auto own = std::find_if(frames.begin(), frames.end(), [&](SiteId site) {
+        return !live_.dictionary.sites[site].file.starts_with("/usr/include/");
+      });
+      return own == frames.end() ? frames.front() : *own;
+    };
+    AccessContext::Flag& flag = live_.context.emplace().flag.emplace();
+    live_.context->since = AccessContext::Since::kRace;
+    flag.address = source.address;
+    flag.store_site = site_of(source.write_code);
+    flag.load_site = site_of(source.read_code);
+    flag.store_order = static_cast<MemoryOrder>(source.write_order);
+    flag.load_order = static_cast<MemoryOrder>(source.read_order);
+    if (const auto symbol = namer_.global_at(source.address)) {
+      live_.dictionary.ranges[symbol->second.address] = {symbol->second.size, symbol->second.name};
+    }
+  }
+
   static MemoryClass class_of(raw_report::MemoryKind kind) {
     switch (kind) {
       case raw_report::MemoryKind::kHeap:
@@ -193,11 +234,8 @@ class FindingBuilder {
 
   const FindingPacket& packet_;
   const ModuleMap& modules_;
-  Symbolizer& symbolizer_;
   LiveFinding live_;
-  std::map<std::uint64_t, SiteStack> sites_;
-  std::map<std::uint64_t, std::vector<std::uint64_t>> serials_;  // by lock address
-  std::uint64_t one_of_many_ = 0;
+  Namer namer_;
 };
 
 }  // namespace
@@ -211,6 +249,23 @@ const LiveThread* LiveFinding::thread(ThreadId id_of_thread) const {
 LiveFinding make_live_finding(std::uint32_t process, const FindingPacket& packet, const ModuleMap& modules,
                               Symbolizer& symbolizer) {
   return FindingBuilder(packet, modules, symbolizer).build(process);
+}
+
+void add_counts(LiveFinding& live, const CountsPacket& packet, const ModuleMap& modules, Symbolizer& symbolizer) {
+  Namer namer(modules, symbolizer, live.dictionary.sites);
+  AccessContext context;
+  context.accesses = packet.counts.accesses;
+  context.since = packet.counts.is_full != 0 ? AccessContext::Since::kRaceUntilFull : AccessContext::Since::kRace;
+  for (const raw_report::CountedLock& counted : packet.locks) {
+    // Of one of many it is not known whether it was the same each time.
+    if (counted.lock.address == 0 || counted.accesses == 0) continue;
+    const SyncId id = add_lock(counted.lock, part_of(packet.code, counted.lock.created), live, namer);
+    context.locks.push_back({id, counted.accesses});
+  }
+  std::sort(context.locks.begin(), context.locks.end(),
+            [](const auto& one, const auto& other) { return one.accesses > other.accesses; });
+  if (live.context) context.flag = live.context->flag;
+  live.context = std::move(context);
 }
 
 }  // namespace deadheat

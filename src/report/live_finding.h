@@ -17,6 +17,7 @@
 #include "core/footprint.h"
 #include "model/dictionary.h"
 #include "model/finding.h"
+#include "report/access_census.h"
 #include "report/module_map.h"
 #include "report/raw_packet_reader.h"
 #include "report/symbolizer.h"
@@ -52,6 +53,7 @@ struct LiveThread {
 struct LiveLock {
   SyncId id{};
   Address address = 0;
+  std::uint64_t serial = 0;
   SiteStack created;
 };
 
@@ -63,10 +65,13 @@ struct LiveFinding {
   MemoryPlace memory;
   Footprint later_sweep;  // of a loop that was checked as a whole; count 0: none
   std::vector<LiveThread> threads;
-  std::vector<LiveLock> locks;  // those held by either side, each once
+  std::vector<LiveLock> locks;  // those held by either side, and those that were counted, each once
   // Where each holding began, in the order of the side's locks.
   std::vector<SiteStack> earlier_acquired;
   std::vector<SiteStack> later_acquired;
+  std::uint32_t counted = 0;             // the number of its counts, 0: none
+  std::optional<AccessContext> context;  // a flag, if one is known, and what was counted so far
+  std::string explanation;               // of a race that was read from its document: as it was explained then
 
   [[nodiscard]] const LiveThread* thread(ThreadId id_of_thread) const;
 };
@@ -75,5 +80,8 @@ struct LiveFinding {
 // packet was sent.
 [[nodiscard]] LiveFinding make_live_finding(std::uint32_t process, const FindingPacket& packet,
                                             const ModuleMap& modules, Symbolizer& symbolizer);
+
+// What its process counted of accesses to the memory of the race since.
+void add_counts(LiveFinding& live, const CountsPacket& packet, const ModuleMap& modules, Symbolizer& symbolizer);
 
 }  // namespace deadheat

@@ -54,6 +54,8 @@ LiveReport::News LiveReport::add(const RawPacket& packet) {
     life_of(packet.process).sampling = sampling->sampling;
   } else if (const auto* cold = std::get_if<ColdCallsPacket>(&packet.body)) {
     life_of(packet.process).cold_calls = cold->calls;
+  } else if (const auto* counts = std::get_if<CountsPacket>(&packet.body)) {
+    add_counts_to_races(life_of(packet.process), *counts);
   }
   return news;
 }
@@ -76,8 +78,16 @@ const LiveRace* LiveReport::add_finding(std::uint32_t process, const FindingPack
     return nullptr;
   }
   race.live = std::move(live);
+  if (race.live.counted != 0) life.counted.emplace(race.live.counted, place->second);
   ++race_count_;
   return &race;
+}
+
+void LiveReport::add_counts_to_races(Life& life, const CountsPacket& packet) {
+  const auto [begin, end] = life.counted.equal_range(packet.counts.number);
+  for (auto at = begin; at != end; ++at) {
+    add_counts(races_[at->second].live, packet, modules_of(life), *symbolizer_);
+  }
 }
 
 void LiveReport::add_summary(Life& life, const SummaryPacket& packet) {

@@ -94,6 +94,7 @@ class LiveReport {
     Life* parent = nullptr;
     ModuleMap modules;
     std::map<std::uint64_t, std::size_t> races;          // number of a finding -> index in races_
+    std::multimap<std::uint32_t, std::size_t> counted;   // number of counts -> index in races_
     std::map<std::uint64_t, std::uint64_t> occurrences;  // totals of its latest summary
     std::vector<RawCounter> counters;
     std::optional<raw_report::Sampling> sampling;
@@ -105,6 +106,7 @@ class LiveReport {
   Life& begin_life(std::uint32_t process);
   [[nodiscard]] const ModuleMap& modules_of(const Life& life) const;
   const LiveRace* add_finding(std::uint32_t process, const FindingPacket& packet);
+  void add_counts_to_races(Life& life, const CountsPacket& packet);
   static void add_summary(Life& life, const SummaryPacket& packet);
   void count_occurrences();
 

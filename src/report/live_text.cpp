@@ -144,7 +144,9 @@ std::string format_live_race(const LiveRace& race, std::uint64_t number, ColourM
     }
   }
   add_locks(out, live, colour);
-  add_line(out, "why", explain(finding, live.dictionary), colour);
+  const AccessContext* context = live.context ? &*live.context : nullptr;
+  add_line(out, "why",
+           live.explanation.empty() ? explain(finding, live.dictionary, context) : printable(live.explanation), colour);
   const std::string program(base_name(race.program));
   add_line(out, "seen",
            fmt::format("{}in process {}{}; fingerprint {}",
@@ -172,6 +174,28 @@ std::vector<std::string> describe_losses(const LiveReport& report) {
     if (!counter.is_loss || counter.value == 0) continue;
     lines.push_back(fmt::format("lost: {} ({})", printable(counter.name), grouped(counter.value)));
   }
+  return lines;
+}
+
+std::vector<std::string> describe_counts(LiveReport& report) {
+  constexpr std::size_t kMost = 10;
+  std::vector<std::string> lines;
+  std::uint64_t number = 0;
+  std::uint64_t more = 0;
+  for (const LiveRace& race : report.races()) {
+    if (race.is_suppressed) continue;
+    ++number;
+    const auto& context = race.live.context;
+    if (!context || context->locks.empty() || context->locks.front().accesses * 2 < context->accesses) continue;
+    const std::string words = describe_context(*context, race.live.finding, race.live.dictionary);
+    if (words.empty()) continue;
+    if (lines.size() < kMost) {
+      lines.push_back(fmt::format("race {}: {}", number, words));
+    } else {
+      ++more;
+    }
+  }
+  if (more != 0) lines.push_back(fmt::format("the same is known of {}", counted(more, "more race")));
   return lines;
 }
 

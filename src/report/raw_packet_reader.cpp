@@ -150,6 +150,10 @@ Parsed<FindingPacket> parse_finding(Cursor cursor) {
       !cursor.take(packet.locks, finding.lock_count) || !cursor.take(packet.code, finding.code_count)) {
     return malformed("a finding is shorter than its own counts say");
   }
+  if (!cursor.rest().empty() && !cursor.take(packet.flag.emplace())) return malformed("a finding's flag is too short");
+  if (packet.flag && std::max(packet.flag->write_order, packet.flag->read_order) >= kMemoryOrderCount) {
+    return malformed("a finding's flag has an unknown memory order");
+  }
   if (!cursor.rest().empty()) return malformed("a finding is longer than its own counts say");
   if (Status status = FindingCheck(packet).all(); !status.ok()) return status.error();
   return packet;
@@ -216,6 +220,24 @@ Parsed<ColdCallsPacket> parse_cold_calls(Cursor cursor) {
   return ColdCallsPacket{calls};
 }
 
+Parsed<CountsPacket> parse_counts(Cursor cursor) {
+  CountsPacket packet;
+  raw_report::Counts& counts = packet.counts;
+  if (!cursor.take(counts) || !cursor.take(packet.locks, counts.lock_count) ||
+      !cursor.take(packet.code, counts.code_count) || !cursor.rest().empty()) {
+    return malformed("counts of accesses have another size than they say");
+  }
+  if (counts.without_lock > counts.accesses) return malformed("more accesses without a lock than accesses");
+  for (raw_report::CountedLock& lock : packet.locks) {
+    if (lock.accesses > counts.accesses) return malformed("more accesses with a lock than accesses");
+    const raw_report::Stack& stack = lock.lock.created;
+    if (stack.first > packet.code.size() || stack.count > packet.code.size() - stack.first) {
+      return malformed("a stack lies outside of its packet");
+    }
+  }
+  return packet;
+}
+
 template <class Body>
 Result<RawPacket> packed(std::uint32_t process, Result<Body> body) {
   if (!body.ok()) return body.error();
@@ -264,6 +286,8 @@ Result<RawPacket> parse_packet(std::span<const std::byte> bytes) {
       return packed(header.process, parse_sampling(cursor));
     case PacketKind::kColdCalls:
       return packed(header.process, parse_cold_calls(cursor));
+    case PacketKind::kCounts:
+      return packed(header.process, parse_counts(cursor));
   }
   return Error{ErrorCode::kUnsupported,
                fmt::format("a packet is of kind {}, which this version does not know", raw(header.kind))};

@@ -47,6 +47,14 @@ struct FindingPacket {
   std::vector<raw_report::Thread> threads;
   std::vector<raw_report::Lock> locks;
   std::vector<std::uint64_t> code;
+  std::optional<raw_report::Flag> flag;
+};
+
+// As FindingPacket; no lock was held by more accesses than there were.
+struct CountsPacket {
+  raw_report::Counts counts;
+  std::vector<raw_report::CountedLock> locks;
+  std::vector<std::uint64_t> code;
 };
 
 struct NoticePacket {
@@ -99,7 +107,7 @@ struct ForkingPacket {
 struct RawPacket {
   std::uint32_t process = 0;
   std::variant<HelloPacket, ModulesPacket, FindingPacket, NoticePacket, SummaryPacket, EventsPacket, SitesPacket,
-               RecordingPacket, ForkingPacket, SuppressionsPacket, SamplingPacket, ColdCallsPacket>
+               RecordingPacket, ForkingPacket, SuppressionsPacket, SamplingPacket, ColdCallsPacket, CountsPacket>
       body;
 };
 

@@ -79,6 +79,7 @@ class DocumentReader {
     finding.address = number_in(document_, "address");
     finding.size = number_in(document_, "size");
     finding.event_index = number_in(document_, "event_index");
+    live_.explanation = text_in(document_, "explanation");
     read_variable();
     finding.earlier = side(member(document_, "earlier"), live_.earlier_acquired);
     finding.later = side(member(document_, "later"), live_.later_acquired);
@@ -160,7 +161,7 @@ class DocumentReader {
     acquired.push_back(stack(member(object, "acquired")));
     const auto is_known = [&](const LiveLock& known) { return known.id == id; };
     if (member(object, "created").is_array() && std::none_of(live_.locks.begin(), live_.locks.end(), is_known)) {
-      live_.locks.push_back({id, number_in(object, "address"), stack(member(object, "created"))});
+      live_.locks.push_back({id, number_in(object, "address"), 0, stack(member(object, "created"))});
     }
     return {id, text_member(object, "mode") == "shared" ? LockMode::kShared : LockMode::kExclusive};
   }

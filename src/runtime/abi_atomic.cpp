@@ -14,6 +14,7 @@
 
 #include "model/event.h"
 #include "runtime/access_check.h"
+#include "runtime/atomic_trail.h"
 #include "runtime/footprints.h"
 #include "runtime/on_sync.h"
 #include "runtime/options.h"
@@ -172,6 +173,7 @@ T atomic_load(const volatile T* at, int order_number, Address code) {
     take_over(self, object, order);
     if (object != nullptr && !self.ignore.ignores_sync()) self.last_load = load_now<T>(address, order, code);
   }
+  note_atomic_read(self.clock.epoch(), address, static_cast<std::uint64_t>(value), order, code);
   check_atomic(self, AccessKind::kAtomicRead, address, sizeof(T), code);
   return value;
 }
@@ -194,6 +196,7 @@ void atomic_store(volatile T* at, T value, int order_number, Address code) {
   {
     SpinHolder hold(sync_table().stripe(address));
     hand_over(self, address, sync_table().find<AtomicObject>(address), order, Write::kStore);
+    note_atomic_write(self.clock.epoch(), address, static_cast<std::uint64_t>(value), order, code);
     machine_store(at, value);
   }
   advance(self);

@@ -7,6 +7,7 @@
 #include "runtime/cell_blocks.h"
 #include "runtime/counters.h"
 #include "runtime/races.h"
+#include "runtime/racy_words.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/slots.h"
 
@@ -108,6 +109,7 @@ bool append_entry(ThreadState& self, std::atomic<std::uint64_t>& last, std::uint
 
 // Puts somebody else's entry back into a cell from which it was unlinked.
 void insert_again(ThreadState& self, ShadowCell& cell, std::uint64_t entry) {
+  if (CellEntry::from_bits(entry).is_counting()) return;  // has its place only in the cell
   for (;;) {
     std::uint64_t second = cell.entries[1].load(std::memory_order_seq_cst);
     if (!is_link(second)) {
@@ -217,7 +219,7 @@ bool place_entry(ThreadState& self, ShadowCell& cell, std::uint64_t link, const 
   const CellEntry first = seen.entries[0];
   const CellEntry old = seen.entries[plan.index];
   std::atomic<std::uint64_t>& place = *seen.places[plan.index];
-  if (plan.index == 0 || can_merge(old, access) || first.epoch() == access.epoch) {
+  if (plan.index == 0 || can_merge(old, access) || first.epoch() == access.epoch || first.is_counting()) {
     return replace_entry(place, old.bits(), plan.value.bits());
   }
   if (!replace_entry(place, old.bits(), first.bits())) return false;
@@ -272,6 +274,27 @@ void add_entry(ThreadState& self, ShadowCell& cell, CellEntry entry) {
   insert_again(self, cell, entry.bits());
 }
 
+// As extend_cell(), with a mark instead of an access. Who is in between keeps what he
+// published: an entry moves into the chain before it leaves the first place.
+bool mark_cell(ThreadState& self, ShadowCell& cell, CellEntry mark) {
+  constexpr int kTries = 16;
+  const BlockUse use(self);
+  for (int tries = 0; tries < kTries; ++tries) {
+    std::uint64_t second = cell.entries[1].load(std::memory_order_seq_cst);
+    if (!is_link(second)) {
+      const std::uint64_t link = make_block(self, second, 0);
+      if (link == 0) return false;
+      if (!cell.entries[1].compare_exchange_strong(second, link, std::memory_order_seq_cst)) discard_block(link);
+      continue;
+    }
+    const CellEntry first = CellEntry::from_bits(cell.entries[0].load(std::memory_order_seq_cst));
+    if (first.is_counting()) return false;
+    if (!first.is_empty()) insert_again(self, cell, first.bits());
+    if (take_first_place(self, cell, second, first, mark)) return true;
+  }
+  return false;
+}
+
 // The other half of the protocol: after publishing, what do the others say?
 void look_at_other(const std::atomic<std::uint64_t>& other, const CellAccess& access, const ThreadView& view,
                    CaughtRaces& caught) {
@@ -303,6 +326,7 @@ Outcome check_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, con
   bool unlinked = false;
   const Outcome outcome = change_chain(self, cell, link, access, caught, unlinked);
   if (unlinked) release_chain(self, link);
+  if (outcome == Outcome::kDone) count_if_racy(self, cell, access.kind, access.mask);
   caught.report(self, access, word);
   return outcome;
 }

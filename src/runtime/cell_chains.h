@@ -94,6 +94,11 @@ void look_at_all(const ShadowCell& cell, const CellAccess& access, const ThreadV
 // Puts an entry that the cell did not have into its chain, unchecked.
 void add_entry(ThreadState& self, ShadowCell& cell, CellEntry entry);
 
+// Puts a mark (CellEntry::counting) where the hooks look first, and all entries into a
+// chain: every access of the word comes to check_chain() from now on, or to what looks
+// into the chain before. False: it has one already, or it did not work out.
+bool mark_cell(ThreadState& self, ShadowCell& cell, CellEntry mark);
+
 // An access to a word whose cell has this link.
 [[nodiscard]] Outcome check_chain(ThreadState& self, ShadowCell& cell, std::uint64_t link, const CellAccess& access,
                                   Address word);

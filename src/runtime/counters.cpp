@@ -7,6 +7,7 @@
 #include "runtime/options.h"
 #include "runtime/origins.h"
 #include "runtime/races.h"
+#include "runtime/racy_words.h"
 #include "runtime/sampling.h"
 #include "runtime/sampling_control.h"
 #include "runtime/shadow_memory.h"
@@ -108,6 +109,7 @@ void add_sampling_counters(const SamplingCounters& sampling) {
 void send_summary(SummaryKind kind) {
   if (samples) send_totals(raw_report::PacketKind::kSampling, sampling_totals());
   if (follows_calls) send_totals(raw_report::PacketKind::kColdCalls, cold_call_totals());
+  send_racy_words();
   SpinHolder hold(sending);
   packet.summary = {};
   packet.summary.is_final = kind == SummaryKind::kFinal ? 1 : 0;

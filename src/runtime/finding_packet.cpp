@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/finding_packet.h"
 
+#include "runtime/atomic_trail.h"
 #include "runtime/counters.h"
 #include "runtime/hand_off.h"
 #include "runtime/heap_table.h"
@@ -25,7 +26,7 @@ struct Parts {
 
 struct Packet {
   raw_report::PacketHeader header;
-  char body[sizeof(Parts)];
+  char body[sizeof(Parts) + sizeof(raw_report::Flag)];
 };
 static_assert(sizeof(Packet) <= raw_report::kMaxPacket);
 
@@ -144,11 +145,12 @@ char* append(char* to, const void* from, std::size_t size) {
 
 }  // namespace
 
-void send_finding(ThreadState& self, const RaceSides& sides, std::uint64_t finding) {
+void send_finding(ThreadState& self, const RaceSides& sides, std::uint64_t finding, std::uint32_t counted) {
   SpinHolder hold(registry().lock);
   raw_report::Finding& head = parts.finding;
   head = {};
   head.id = finding;
+  head.counted = counted;
   head.address = sides.begin();
   head.size = sides.end() - sides.begin();
   const Clock earlier_clock = full_clock(sides.earlier.epoch());
@@ -167,9 +169,44 @@ void send_finding(ThreadState& self, const RaceSides& sides, std::uint64_t findi
   end = append(end, parts.threads, head.thread_count * sizeof parts.threads[0]);
   end = append(end, parts.locks, head.lock_count * sizeof parts.locks[0]);
   end = append(end, parts.codes, head.code_count * sizeof parts.codes[0]);
+  const WeakFlag weak = find_weak_flag(sides.earlier.slot(), earlier_clock, sides.later.epoch.slot());
+  if (weak.address != 0) {
+    const raw_report::Flag flag{weak.address, weak.write_code, weak.read_code, raw(weak.write_order),
+                                raw(weak.read_order)};
+    end = append(end, &flag, sizeof flag);
+  }
   packet.header.kind = raw_report::PacketKind::kFinding;
   packet.header.size = static_cast<std::uint32_t>(end - reinterpret_cast<char*>(&packet));
   if (send_packet(&packet.header) == HandOff::kFailed) count_loss(Loss::kReportNotSent);
+}
+
+void send_counts(const RacyWordCounts& counts) {
+  if (counts.accesses == 0 || counts.bytes == 0) return;
+  parts.finding = {};  // counts the code addresses
+  raw_report::Counts head;
+  head.number = counts.number;
+  head.is_full = counts.is_full ? 1 : 0;
+  const auto first = static_cast<std::uint32_t>(__builtin_ctz(counts.bytes));
+  head.address = counts.word + first;
+  head.size = 32 - static_cast<std::uint32_t>(__builtin_clz(counts.bytes)) - first;
+  head.accesses = counts.accesses;
+  head.without_lock = counts.without_lock;
+  head.lock_count = counts.lock_count;
+  raw_report::CountedLock locks[RacyWordCounts::kLocks];
+  for (std::uint32_t index = 0; index < counts.lock_count; ++index) {
+    const LockRecord record = lock_record(counts.locks[index].serial);
+    locks[index].lock.address = record.address;
+    locks[index].lock.serial = counts.locks[index].serial;
+    locks[index].lock.created = add_stack(record.created_stack, 0);
+    locks[index].accesses = counts.locks[index].accesses;
+  }
+  head.code_count = parts.finding.code_count;
+  char* end = append(packet.body, &head, sizeof head);
+  end = append(end, locks, counts.lock_count * sizeof locks[0]);
+  end = append(end, parts.codes, head.code_count * sizeof parts.codes[0]);
+  packet.header.kind = raw_report::PacketKind::kCounts;
+  packet.header.size = static_cast<std::uint32_t>(end - reinterpret_cast<char*>(&packet));
+  static_cast<void>(send_packet(&packet.header));
 }
 
 }  // namespace deadheat::runtime

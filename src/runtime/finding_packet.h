@@ -7,6 +7,7 @@
 
 #include "core/cell_rules.h"
 #include "runtime/origins.h"
+#include "runtime/racy_words.h"
 #include "runtime/thread_registry.h"
 
 namespace deadheat::runtime {
@@ -29,6 +30,10 @@ struct RaceSides {
 
 // Returns after the packet has left the process. One at a time: the caller holds
 // the lock of the races.
-void send_finding(ThreadState& self, const RaceSides& sides, std::uint64_t finding);
+// `counted` is the number of its Counts, 0 if there will be none.
+void send_finding(ThreadState& self, const RaceSides& sides, std::uint64_t finding, std::uint32_t counted);
+
+// The same of what was counted of a racy word.
+void send_counts(const RacyWordCounts& counts);
 
 }  // namespace deadheat::runtime

@@ -28,6 +28,7 @@
 #include "runtime/counters.h"
 #include "runtime/footprints.h"
 #include "runtime/races.h"
+#include "runtime/racy_words.h"
 #include "runtime/record.h"
 #include "runtime/sampling.h"
 #include "runtime/settle.h"
@@ -234,8 +235,10 @@ template <AccessKind kKind>
   const std::uint64_t first = cell.entries[0].load(std::memory_order_acquire);
   const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
   if (is_link(second)) {
-    return kKind != AccessKind::kFree &&
-           (is_in_chain(kKind, cell, second, own) || settle_in_chain<kKind>(cell, second, own, word));
+    const bool settled = kKind != AccessKind::kFree &&
+                         (is_in_chain(kKind, cell, second, own) || settle_in_chain<kKind>(cell, second, own, word));
+    if (settled) count_if_racy(*current.state, cell, kKind, own.mask());
+    return settled;
   }
   const ThreadView view(*current.state);
   const QuickPlan plan = quick_plan<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own, view);
@@ -497,14 +500,26 @@ namespace {
   return is_link(link) && is_in_chain(kind, cell, link, own);
 }
 
+// The range is settled, some of it in chains: nobody else will look at it.
+[[gnu::noinline]] void count_in_range(AccessKind kind, Address begin, Address end) {
+  for (Address word = begin & ~Address{7}; word < end; word += 8) {
+    count_if_racy(*current.state, *cell_of(word), kind, bytes_in_word(word, begin, end));
+  }
+}
+
 // Every word of the range was accessed like this in this epoch.
 [[gnu::always_inline]] inline bool is_settled_range(AccessKind kind, Address begin, std::size_t size) {
   const Address end = begin + size;
+  bool is_in_chains = false;
   for (Address word = begin & ~Address{7}; word < end; word += 8) {
     const ShadowCell& cell = *cell_of(word);
     const ByteMask mask = bytes_in_word(word, begin, end);
-    if (!is_settled(cell, kind, current.epoch_bits, mask) && !is_settled_in_chain(kind, cell, mask)) return false;
+    if (is_settled(cell, kind, current.epoch_bits, mask)) continue;
+    if (!is_settled_in_chain(kind, cell, mask)) return false;
+    is_in_chains = true;
   }
+  if (is_in_chains) [[unlikely]]
+    count_in_range(kind, begin, end);
   return true;
 }
 

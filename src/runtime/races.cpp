@@ -9,6 +9,7 @@
 #include "runtime/hand_off.h"
 #include "runtime/options.h"
 #include "runtime/program_hooks.h"
+#include "runtime/racy_words.h"
 #include "runtime/start.h"
 
 namespace deadheat::runtime {
@@ -61,6 +62,7 @@ namespace {
 
 // One origin of the earlier access.
 void report_pair(ThreadState& self, CellEntry earlier, const CellAccess& access, Address word) {
+  std::uint32_t counted = 0;
   const RaceSides sides{earlier, access, word, details_of(earlier.origin()), details_of(access.origin)};
   {
     SpinHolder hold(lock);
@@ -70,8 +72,10 @@ void report_pair(ThreadState& self, CellEntry earlier, const CellAccess& access,
     if (!goes_on) ++known.occurrences;
     if (known.finding != 0) return;
     known.finding = ++findings;
-    send_finding(self, sides, known.finding);
+    counted = number_racy_word(word, static_cast<ByteMask>(earlier.mask() & access.mask));
+    send_finding(self, sides, known.finding, counted);
   }
+  begin_counting(self, word, counted);
   tell_program_of_race(self, sides);
   if (options().halt_on_error && (!has_listener() || listener_wants_halt())) {
     const int status = on_process_exit(0);

@@ -34,6 +34,7 @@ enum class PacketKind : std::uint16_t {
   kSuppressions = 10,  // Suppressions: lines that the program wants applied to its own races
   kSampling = 11,      // Sampling: how much was sampled; comes before each Summary of a process that samples
   kColdCalls = 12,     // ColdCalls: how many calls were sampled; likewise, of one with sampler=cold
+  kCounts = 13,        // Counts: accesses to the memory of a race since it was found; now and then, and at exit
 };
 
 struct PacketHeader {
@@ -152,7 +153,19 @@ struct Lock {
 };
 static_assert(sizeof(Lock) == 40);
 
-// The body is Finding, then threads, locks, code addresses (u64 each).
+// An atomic variable that was written after the earlier access and read before the later
+// one, with orders that hand on nothing.
+struct Flag {
+  std::uint64_t address = 0;
+  std::uint64_t write_code = 0;
+  std::uint64_t read_code = 0;
+  std::uint32_t write_order = 0;  // MemoryOrder
+  std::uint32_t read_order = 0;
+};
+static_assert(sizeof(Flag) == 32);
+
+// The body is Finding, then threads, locks, code addresses (u64 each), and a Flag if one is
+// known.
 struct Finding {
   std::uint64_t id = 0;       // counted from 1 in this process
   std::uint64_t address = 0;  // the bytes that both touched
@@ -163,7 +176,7 @@ struct Finding {
   std::uint32_t thread_count = 0;
   std::uint32_t lock_count = 0;
   std::uint32_t code_count = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t counted = 0;  // the number of the Counts of this memory; 0: there are none
   // The later access was one of so many of its size from one place, so far apart; 0:
   // it was checked on its own.
   std::uint64_t swept_begin = 0;
@@ -171,6 +184,25 @@ struct Finding {
   std::uint64_t swept_count = 0;
 };
 static_assert(sizeof(Finding) == 208);
+
+// Accesses to the memory of a race since it was found, and the locks that were held. The
+// body is Counts, then CountedLocks, then code addresses. Numbers are totals so far.
+struct Counts {
+  std::uint32_t number = 0;   // in this process, from 1
+  std::uint32_t is_full = 0;  // 1: after so many counting has ended
+  std::uint64_t address = 0;  // the bytes
+  std::uint64_t size = 0;
+  std::uint64_t accesses = 0;
+  std::uint64_t without_lock = 0;
+  std::uint32_t lock_count = 0;
+  std::uint32_t code_count = 0;
+};
+static_assert(sizeof(Counts) == 48);
+struct CountedLock {
+  Lock lock;  // the mode says nothing
+  std::uint64_t accesses = 0;
+};
+static_assert(sizeof(CountedLock) == 48);
 
 // The body is Summary, then Repeats, then Counters. Numbers are totals so far:
 // a later summary of the same process replaces an earlier one.

@@ -9,7 +9,7 @@
 namespace deadheat {
 namespace {
 
-enum class EntryTag : std::uint8_t { kSite = 1, kRange = 2, kSync = 3, kThread = 4 };
+enum class EntryTag : std::uint8_t { kSite = 1, kRange = 2, kSync = 3, kThread = 4, kSiteInFunction = 5 };
 
 // A chunk is closed when it has grown past this; with one entry of the longest
 // strings on top it is still far below kLargestChunk.
@@ -75,13 +75,16 @@ Status add_range(ByteCursor& cursor, Dictionary& dictionary) {
   return status;
 }
 
-void add_site(ByteCursor& cursor, Dictionary& dictionary) {
+void add_site(ByteCursor& cursor, EntryTag tag, Dictionary& dictionary) {
   Site site;
   site.function = cursor.string(kLongestString);
   site.file = cursor.string(kLongestString);
   site.line = static_cast<std::uint32_t>(cursor.varint_up_to(UINT32_MAX));
   site.module = cursor.string(kLongestString);
   site.offset = cursor.varint();
+  if (tag == EntryTag::kSiteInFunction) {
+    site.function_line = static_cast<std::uint32_t>(cursor.varint_up_to(UINT32_MAX));
+  }
   if (!cursor.failed()) dictionary.sites.add(std::move(site));
 }
 
@@ -112,12 +115,13 @@ Result<std::vector<Bytes>> DictionaryEncoder::encode_new(const Dictionary& dicti
   Payloads payloads;
   for (; sites_ < dictionary.sites.size(); ++sites_) {
     const Site& site = dictionary.sites[SiteId{sites_}];
-    Bytes& out = payloads.entry(EntryTag::kSite);
+    Bytes& out = payloads.entry(site.function_line == 0 ? EntryTag::kSite : EntryTag::kSiteInFunction);
     payloads.append_name(out, site.function);
     payloads.append_name(out, site.file);
     append_varint(out, site.line);
     payloads.append_name(out, site.module);
     append_varint(out, site.offset);
+    if (site.function_line != 0) append_varint(out, site.function_line);
   }
   Status ranges_good;
   for_each_new(dictionary.ranges, ranges_, [&](Address address, const NamedRange& range) {
@@ -147,7 +151,8 @@ Status decode_dictionary(std::span<const std::byte> payload, Dictionary& diction
     const auto tag = cursor.fixed<std::uint8_t>();
     switch (EntryTag{tag}) {
       case EntryTag::kSite:
-        add_site(cursor, dictionary);
+      case EntryTag::kSiteInFunction:
+        add_site(cursor, EntryTag{tag}, dictionary);
         break;
       case EntryTag::kRange:
         if (Status status = add_range(cursor, dictionary); !status) return status;

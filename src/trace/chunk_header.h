@@ -21,7 +21,7 @@ namespace deadheat {
 // The first byte is not ASCII and the line ends are of both kinds, so that no
 // text file begins like this and a transfer that "repairs" line ends is caught.
 inline constexpr std::array<unsigned char, 8> kBinaryMagic = {0x89, 'D', 'H', 'T', '\r', '\n', 0x1a, '\n'};
-inline constexpr std::uint32_t kBinaryVersion = 1;
+inline constexpr std::uint32_t kBinaryVersion = 2;
 
 inline constexpr std::size_t kFileHeaderSize = 32;
 inline constexpr std::size_t kChunkHeaderSize = 48;

@@ -15,10 +15,11 @@ namespace deadheat {
 namespace {
 
 struct SiteOrder {
+  using Key =
+      std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, std::string_view, std::string_view, std::string_view>;
   bool operator()(const Site& left, const Site& right) const { return key(left) < key(right); }
-  static std::tuple<std::uint64_t, std::uint32_t, std::string_view, std::string_view, std::string_view> key(
-      const Site& site) {
-    return {site.offset, site.line, site.function, site.file, site.module};
+  static Key key(const Site& site) {
+    return {site.offset, site.line, site.function_line, site.function, site.file, site.module};
   }
 };
 

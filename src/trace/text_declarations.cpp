@@ -139,13 +139,15 @@ Status TextParser::declare_site(Words words) {
 }
 
 Status TextParser::set_site_field(Site& site, std::string_view key, std::string_view value) const {
-  constexpr std::string_view kKeys[] = {"function", "file", "line", "module", "offset"};
-  if (key == "line" || key == "offset") {
+  constexpr std::string_view kKeys[] = {"function", "file", "line", "module", "offset", "function_line"};
+  if (key == "line" || key == "offset" || key == "function_line") {
     const auto number = parse_number(value);
-    const std::uint64_t limit = key == "line" ? std::numeric_limits<std::uint32_t>::max() : ~std::uint64_t{0};
+    const std::uint64_t limit = key == "offset" ? ~std::uint64_t{0} : std::numeric_limits<std::uint32_t>::max();
     if (!number || *number > limit) return malformed("'{}={}' is not a number up to {}", key, value, limit);
     if (key == "line") {
       site.line = static_cast<std::uint32_t>(*number);
+    } else if (key == "function_line") {
+      site.function_line = static_cast<std::uint32_t>(*number);
     } else {
       site.offset = *number;
     }

@@ -159,6 +159,7 @@ std::string format_site(std::uint32_t number, const Site& site) {
   }
   if (!site.module.empty()) fmt::format_to(end_of(out), " module={}", quote_if_needed(site.module));
   if (site.offset != 0) fmt::format_to(end_of(out), " offset={:#x}", site.offset);
+  if (site.function_line != 0) fmt::format_to(end_of(out), " function_line={}", site.function_line);
   return out;
 }
 

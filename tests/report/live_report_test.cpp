@@ -13,6 +13,7 @@ namespace {
 
 using live_fixture::begin_process;
 using live_fixture::feed;
+using live_fixture::kBase;
 using live_fixture::kProcess;
 using live_fixture::race;
 
@@ -33,6 +34,51 @@ TEST(LiveReportTest, NewRaceIsNewsOnceAndRepetitionsAreCounted) {
   EXPECT_EQ(report.races()[0].occurrences, 16U);
   EXPECT_EQ(report.races()[1].occurrences, 2U);
   EXPECT_EQ(report.occurrences(), 18U);
+}
+
+// What it counted after the race reaches the race, and is replaced by later counts.
+TEST(LiveReportTest, CountsOfTheMemorySayWhichLockIsMissing) {
+  LiveReport report;
+  begin_process(report, kProcess);
+  raw_report::Lock lock;
+  lock.address = 0x7f0000002000;
+  lock.serial = 5;
+  packets::FindingParts parts = race(1, 0x10, 0x20);
+  parts.finding.later.locks = parts.lock_list({lock});
+  parts.finding.counted = 3;
+  feed(report, parts.bytes(kProcess));
+  raw_report::Counts amounts;
+  amounts.number = 3;
+  amounts.accesses = 64;
+  feed(report, packets::counts(kProcess, amounts, {{lock, 64}}));
+  amounts.accesses = 1000;
+  raw_report::Lock of_many = lock;
+  of_many.address = 0;
+  of_many.serial = 6;
+  feed(report, packets::counts(kProcess, amounts, {{lock, 990}, {of_many, 1000}}));
+  amounts.number = 4;
+  feed(report, packets::counts(kProcess, amounts, {}));
+  const LiveFinding& live = report.races().front().live;
+  ASSERT_TRUE(live.context.has_value());
+  EXPECT_EQ(
+      describe_context(*live.context, live.finding, live.dictionary),
+      "990 of 1,000 accesses to this memory after the race was seen hold lock 0x7f0000002000; the earlier one here "
+      "does not");
+  EXPECT_EQ(live.locks.size(), 1U) << "the same lock, and one of many is none";
+}
+
+TEST(LiveReportTest, AFlagThatIsTooWeakIsNamed) {
+  LiveReport report;
+  begin_process(report, kProcess);
+  packets::FindingParts parts = race(1, 0x10, 0x20);
+  parts.flag = raw_report::Flag{0x7f0000003000, kBase + 0x30, kBase + 0x40, 0, 2};
+  feed(report, parts.bytes(kProcess));
+  const LiveFinding& live = report.races().front().live;
+  ASSERT_TRUE(live.context.has_value());
+  EXPECT_EQ(
+      describe_context(*live.context, live.finding, live.dictionary),
+      "thread 1 (main) writes 0x7f0000003000 after its access and thread 2 reads it before its own, but a write of "
+      "memory_order_relaxed and a read of memory_order_acquire order nothing");
 }
 
 TEST(LiveReportTest, SameRaceInSeveralProcessesIsOne) {

@@ -171,5 +171,28 @@ TEST(RawPacketReaderTest, FileIsCutIntoItsPacketsUpToTheDamage) {
   EXPECT_EQ(foreign.damage()->message, "this is not a raw report of Deadheat");
 }
 
+TEST(RawPacketReaderTest, CountsThatCannotBeAreRefused) {
+  raw_report::Counts amounts;
+  amounts.accesses = 10;
+  raw_report::CountedLock lock;
+  lock.accesses = 10;
+  EXPECT_TRUE(parse_packet(packets::counts(1, amounts, {lock})).ok());
+  lock.accesses = 11;
+  EXPECT_FALSE(parse_packet(packets::counts(1, amounts, {lock})).ok()) << "more with the lock than there are";
+  lock.accesses = 1;
+  lock.lock.created = {0, 1};
+  EXPECT_FALSE(parse_packet(packets::counts(1, amounts, {lock})).ok()) << "a stack beyond the packet";
+  amounts.without_lock = 11;
+  EXPECT_FALSE(parse_packet(packets::counts(1, amounts, {})).ok());
+}
+
+TEST(RawPacketReaderTest, AFlagHasKnownMemoryOrders) {
+  packets::FindingParts parts(1, 0x1000);
+  parts.flag = raw_report::Flag{0x2000, 1, 2, 0, 5};
+  EXPECT_TRUE(parse_packet(parts.bytes(1)).ok());
+  parts.flag->read_order = 6;
+  EXPECT_FALSE(parse_packet(parts.bytes(1)).ok());
+}
+
 }  // namespace
 }  // namespace deadheat

@@ -6,6 +6,8 @@
 
 #include "runtime/access_check.h"
 #include "runtime/cell_blocks.h"
+#include "runtime/cell_chains.h"
+#include "runtime/racy_words.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/stand_in.h"
 
@@ -136,6 +138,54 @@ TEST_F(CellsAtOnce, EveryOneOfEightReadersIsInTheChain) {
     }
   });
   for (std::size_t i = 0; i < words.size(); ++i) ASSERT_EQ(words.races(i), 8U) << "word " << i;
+}
+
+// A word is marked while others access it, as it is when a race was found on it: no race is
+// lost, and none is seen that is not there.
+TEST_F(CellsAtOnce, WritersMeetWhileTheirWordIsMarked) {
+  const auto access = [](Address word, int index) {
+    if (index == 2) {
+      static_cast<void>(mark_cell(*current.state, *cell_of(word), CellEntry::counting(1024)));
+    } else {
+      touch<AccessKind::kWrite, 8>(word, 0, index);
+    }
+  };
+  expect_races_at_once(3, access, 1, 2);
+}
+
+TEST_F(CellsAtOnce, CollapsingWriterMeetsItsReadersWhileTheirWordIsMarked) {
+  const auto access = [](Address word, int index) {
+    if (index == 3) {
+      static_cast<void>(mark_cell(*current.state, *cell_of(word), CellEntry::counting(1024)));
+    } else if (index == 2) {
+      touch<AccessKind::kWrite, 8>(word, 0, index);
+    } else {
+      touch<AccessKind::kRead, 4>(word, static_cast<std::size_t>(index) * 4, index);
+    }
+  };
+  expect_races_at_once(4, access, 2, 4);
+}
+
+// In one epoch and of several threads, in bytes of the race and in others.
+TEST_F(CellsAtOnce, EachAccessOfAMarkedWordIsCountedOnce) {
+  constexpr int kThreads = 4;
+  constexpr std::uint32_t kTimes = 1000;
+  WatchedWords words(1);
+  const std::uint32_t number = number_racy_word(words.address(0), 0x0f);
+  ASSERT_NE(number, 0U);
+  begin_counting(*current.state, words.address(0), number);
+  EXPECT_EQ(number_racy_word(words.address(0), 0x0f), number) << "it is marked already";
+  run_threads(kThreads, [&](int index) {
+    for (std::uint32_t time = 0; time < kTimes; ++time) {
+      touch<AccessKind::kRead, 4>(words.address(0), 0, index);
+      touch<AccessKind::kRead, 4>(words.address(0), 4, index);
+    }
+  });
+  const RacyWordCounts counts = counts_of_last_racy_word();
+  EXPECT_EQ(counts.number, number);
+  EXPECT_EQ(counts.accesses, kThreads * kTimes);
+  EXPECT_EQ(counts.without_lock, kThreads * kTimes);
+  EXPECT_EQ(words.races(0), 0U);
 }
 
 TEST_F(CellsAtOnce, BlocksComeBackWhenTheirWordsAreWritten) {

@@ -7,6 +7,7 @@
 
 #include "runtime/access_check.h"
 #include "runtime/counters.h"
+#include "runtime/finding_packet.h"
 #include "runtime/hand_off.h"
 #include "runtime/intercept/preparation.h"
 #include "runtime/on_sync.h"
@@ -21,6 +22,7 @@ namespace deadheat::runtime {
 namespace {
 
 std::atomic<WatchedWords*> watched{nullptr};
+RacyWordCounts last_counts;
 ThreadState* main_thread = nullptr;
 
 }  // namespace
@@ -35,6 +37,9 @@ std::atomic<std::uint64_t> losses[static_cast<int>(Loss::kCount)];
 void report_race(ThreadState& /*self*/, CellEntry /*earlier*/, const CellAccess& /*access*/, Address word) {
   if (WatchedWords* words = watched.load()) words->count(word);
 }
+void lock_races() {}
+void unlock_races() {}
+void send_counts(const RacyWordCounts& counts) { last_counts = counts; }
 Address first_not_benign(Address begin, Address /*end*/) { return begin; }
 void ensure_started() {}
 bool takes_slow_path(const ThreadState& /*thread*/) { return false; }
@@ -46,6 +51,11 @@ void deliver_pending_signals() {}
 void name_held_locks(ThreadState& /*self*/) {}
 void begin_recorded_step(const Event& /*event*/, Address /*code*/) {}
 void end_recorded_step() {}
+
+RacyWordCounts counts_of_last_racy_word() {
+  send_racy_words();
+  return last_counts;
+}
 
 bool start_stand_in() {
   static const bool is_ready = [] {

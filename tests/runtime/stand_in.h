@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/races.h"
+#include "runtime/racy_words.h"
 #include "runtime/thread_registry.h"
 
 namespace deadheat::runtime {
@@ -38,6 +39,9 @@ class WatchedWords {
   std::vector<std::uint64_t> words_;
   std::vector<std::atomic<std::uint32_t>> counts_;
 };
+
+// Of the word that got its number last (racy_words.h).
+[[nodiscard]] RacyWordCounts counts_of_last_racy_word();
 
 // Runs body(index) in so many threads, none of which knows of another.
 void run_threads(int count, const std::function<void(int)>& body);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -146,6 +147,15 @@ inline raw_report::Sampling usual_sampling() {
   return amounts;
 }
 
+inline Bytes counts(std::uint32_t process, raw_report::Counts amounts,
+                    const std::vector<raw_report::CountedLock>& locks) {
+  amounts.lock_count = static_cast<std::uint32_t>(locks.size());
+  Bytes body;
+  append(body, amounts);
+  append_all(body, std::span(locks));
+  return packet(raw_report::PacketKind::kCounts, process, body);
+}
+
 inline Bytes events(std::uint32_t process, const std::vector<Event>& all) {
   Bytes body;
   append_all(body, std::span(all));
@@ -177,6 +187,7 @@ struct FindingParts {
   std::vector<raw_report::Thread> threads;
   std::vector<raw_report::Lock> locks;
   std::vector<std::uint64_t> code;
+  std::optional<raw_report::Flag> flag;
 
   explicit FindingParts(std::uint64_t id, std::uint64_t address) {
     finding.id = id;
@@ -223,6 +234,7 @@ struct FindingParts {
     append_all(body, std::span(threads));
     append_all(body, std::span(locks));
     append_all(body, std::span(code));
+    if (flag) append(body, *flag);
     return packet(raw_report::PacketKind::kFinding, process, body);
   }
 };

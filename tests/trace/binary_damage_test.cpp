@@ -66,7 +66,7 @@ TEST(BinaryDamageTest, NewerVersionIsUnsupportedAndSaysSo) {
   const Outcome outcome = read_memory(bytes);
   ASSERT_TRUE(outcome.error.has_value());
   EXPECT_EQ(outcome.error->code, ErrorCode::kUnsupported);
-  EXPECT_NE(outcome.error->message.find("version 7, newest known 1"), std::string::npos) << outcome.error->message;
+  EXPECT_NE(outcome.error->message.find("version 7, newest known 2"), std::string::npos) << outcome.error->message;
 }
 
 // A file header, a chunk of a kind from the future, and the end marker.

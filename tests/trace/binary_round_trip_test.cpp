@@ -69,7 +69,7 @@ TEST(BinaryRoundTripTest, GrowingDictionaryIsKnownBeforeTheEventsThatUseIt) {
   ASSERT_TRUE(writer.ok());
   Dictionary dictionary;
   for (std::uint32_t number = 1; number <= 50; ++number) {
-    const SiteId site = dictionary.sites.add({"function" + std::to_string(number), "", number, "", 0});
+    const SiteId site = dictionary.sites.add({"function" + std::to_string(number), "", number, "", 0, number % 3});
     // Downwards, so that new keys come before old ones.
     dictionary.ranges[1000 - 10 * number] = {10, "range" + std::to_string(number)};
     dictionary.threads[ThreadId{100 - number}] = "thread" + std::to_string(number);

@@ -56,7 +56,8 @@ Dictionary awkward_dictionary() {
   Dictionary dictionary;
   dictionary.sites.add({"increment", "counter.cpp", 12, "", 0});
   dictionary.sites.add({});
-  dictionary.sites.add({"operator==(A const&, A const&)", "/src/my file.cpp", 4'000'000'000U, "lib x.so", 0x1234});
+  dictionary.sites.add(
+      {"operator==(A const&, A const&)", "/src/my file.cpp", 4'000'000'000U, "lib x.so", 0x1234, 3'999'999'999U});
   dictionary.sites.add({"-", "a:12", 0, "", 1});
   dictionary.sites.add({"", "b.cpp", 0, "=@#", ~0ULL});
   dictionary.ranges = {{0, {4, "x"}},     {8, {8, "two words"}}, {16, {8, "same"}},

@@ -65,11 +65,31 @@ function otherView(finding) {
     finding.last_output ? make('section', {class: 'card'}, make('h3', null, 'Last output'), make('pre', {class: 'code'}, finding.last_output)) : null);
 }
 
+// Under which locks the memory is accessed otherwise.
+function lockingView(finding) {
+  const locking = finding.locking;
+  if (!locking || locking.accesses < 3) return null;
+  const since = locking.since === 'race' ? ' after the race was seen' : '';
+  const until = locking.complete === false ? 'the first ' : '';
+  const rows = locking.locks.slice(0, 5).map((lock) => {
+    const missing = [['earlier', finding.earlier], ['later', finding.later]]
+      .filter(([, side]) => side.locks_known !== false && !side.locks.some((held) => held.id === lock.id)).map(([name]) => name);
+    return make('tr', null, make('td', null, make('code', null, lock.name || `lock ${lock.id}`)),
+      make('td', null, make('progress', {max: locking.accesses, value: lock.accesses})),
+      make('td', null, `${grouped(lock.accesses)} of ${grouped(locking.accesses)}`),
+      make('td', null, missing.length ? `not the ${missing.join(' and the ')} access` : 'both accesses'));
+  });
+  return make('section', {class: 'card locking'}, make('h3', null, 'Locks of this memory'),
+    make('div', {class: 'body'}, rows.length ? `Of ${until}${grouped(locking.accesses)} accesses to it${since}, so many held`
+      : `None of ${until}${grouped(locking.accesses)} accesses to it${since} holds a lock.`,
+      rows.length ? make('table', null, make('tbody', null, rows)) : null));
+}
+
 function raceView(finding, actions) {
   if (!finding.earlier) return otherView(finding);
   return make('article', {class: 'race', 'aria-label': `${finding.title}: ${objectOf(finding)}`},
     make('a', {class: 'back', href: '#'}, '← All races'),
     headView(finding), actions || null,
     make('div', {class: 'pair'}, accessView(finding, finding.earlier, 'earlier'), accessView(finding, finding.later, 'later')),
-    timelineView(finding), memoryView(finding), finding.history ? historyView(finding.history) : null);
+    timelineView(finding), lockingView(finding), memoryView(finding), finding.history ? historyView(finding.history) : null);
 }
