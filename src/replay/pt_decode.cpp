@@ -169,6 +169,9 @@ DecodedRuns Decoding::run(std::span<const std::byte> packets, const TraceTiming&
       if (status != -pte_eos || !has_synchronised) fail(status);
       break;
     }
+    std::uint64_t offset = 0;
+    const bool is_beginning = !has_synchronised && pt_insn_get_sync_offset(decoder_.get(), &offset) >= 0 && offset == 0;
+    if (is_beginning) is_after_loss_ = false;
     has_synchronised = true;
     follow(status);
     end_run(0, false);

@@ -139,6 +139,8 @@ void TracePaths::decode(const Stream& stream) {
   counts_.errors += decoded.errors;
   counts_.overflows += decoded.overflows;
   if (counts_.first_error.empty()) counts_.first_error = decoded.first_error;
+  // Bytes are missing before these.
+  if (stream.offset != 0 && !decoded.runs.empty()) decoded.runs.front().is_after_loss = true;
   const TraceRange* current = nullptr;
   std::vector<TimedRun> runs;
   const auto finish_range = [&] {

@@ -227,7 +227,7 @@ TEST(PerfData, PathOfAFileGivesAccessesRelativeToTheInstruction) {
   ASSERT_EQ(recording.threads.size(), 1U);
   EXPECT_EQ(recording.threads[0].system_id, MadePerfData::kThread);
   const RebuiltThread rebuilt = rebuild(code, recording.threads[0], 0, 0);
-  EXPECT_GT(rebuilt.accesses.size(), 500U);
+  EXPECT_GT(rebuilt.accesses.size(), 200U);
   for (const RebuiltAccess& access : rebuilt.accesses) {
     EXPECT_EQ(access.code, path[access.position]);
     EXPECT_EQ(access.sample, kNoSample);

@@ -116,7 +116,7 @@ TEST(TracePaths, ASampleThatCannotBePlacedIsLeftOut) {
   if (!traced.is_good()) GTEST_SKIP() << "programs cannot be stepped here";
   auto& samples = traced.recording.threads[0].samples;
   ASSERT_GT(samples.size(), 4U);
-  samples[1].time += 50 * kTick;
+  samples[1].time += 400 * kTick;
   samples[2].registers.ip += 1;
   const std::size_t count = samples.size();
   const TracePathCounts counts = decode_traces(traced.recording, traced.code);
