@@ -36,6 +36,7 @@ struct TimedRun {
 // The runs of one range, in order.
 struct OwnedRuns {
   std::uint64_t time = 0;  // when the range ended
+  std::size_t number = 0;  // of equal times, in the order in which they were found
   std::vector<TimedRun> runs;
 };
 
@@ -57,8 +58,8 @@ class TracePaths {
   }
 
   TracePathCounts run() {
-    std::ranges::stable_sort(recording_.trace_ranges, {},
-                             [](const TraceRange& range) { return std::pair(range.processor, range.offset); });
+    std::ranges::sort(recording_.trace_ranges, {},
+                      [](const TraceRange& range) { return std::pair(range.processor, range.offset); });
     for (const Stream& stream : streams()) decode(stream);
     for (RecordedThread& thread : recording_.threads) {
       const auto found = owned_.find(&thread);
@@ -150,7 +151,8 @@ void TracePaths::decode(const Stream& stream) {
       counts_.unowned_runs += runs.size();
     } else {
       take_bounds(runs, *current);
-      owned_[thread].push_back({current->time, std::move(runs)});
+      auto& all = owned_[thread];
+      all.push_back({current->time, all.size(), std::move(runs)});
     }
     runs = {};
   };
@@ -208,7 +210,7 @@ void TracePaths::mark(RecordedThread& thread, std::uint64_t position, const Time
 }
 
 void TracePaths::build(RecordedThread& thread, std::vector<OwnedRuns>& ranges) {
-  std::ranges::stable_sort(ranges, {}, &OwnedRuns::time);
+  std::ranges::sort(ranges, {}, [](const OwnedRuns& one) { return std::pair(one.time, one.number); });
   std::vector<Interruption> interruptions;
   std::optional<Interruption> open;  // where the last run was interrupted
   std::uint64_t expected = 0;
@@ -264,7 +266,7 @@ void TracePaths::place(RecordedThread& thread, const std::vector<Interruption>& 
     sample.position = *found;
     placed.push_back(std::move(sample));
   }
-  std::ranges::stable_sort(placed, {}, [](const RegisterSample& sample) { return *sample.position; });
+  std::ranges::sort(placed, {}, [](const RegisterSample& sample) { return *sample.position; });
   thread.samples = std::move(placed);
 }
 

@@ -94,7 +94,7 @@ class Analyser {
       }
     }
     // The order of accesses of one moment does not matter: they are of one thread and one stretch.
-    std::ranges::stable_sort(into.accesses, {}, &PlacedAccess::time);
+    std::ranges::sort(into.accesses, {}, &PlacedAccess::time);
   }
 
   // Comparing means: as if the log told everything.

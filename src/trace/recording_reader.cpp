@@ -270,8 +270,8 @@ void place_samples(MainFile& main) {
   }
   for (RecordedThread& thread : recording.threads) {
     // Of damaged files: positions must grow, and pieces must not overlap.
-    std::ranges::stable_sort(thread.marks, {}, &PathMark::position);
-    std::ranges::stable_sort(thread.path, {}, &PathPiece::first_position);
+    std::ranges::sort(thread.marks, {}, &PathMark::position);
+    std::ranges::sort(thread.path, {}, &PathPiece::first_position);
     std::sort(thread.samples.begin(), thread.samples.end(),
               [](const RegisterSample& one, const RegisterSample& other) { return one.time < other.time; });
     if (const auto name = main.names.find(thread.system_id); name != main.names.end()) thread.name = name->second;
