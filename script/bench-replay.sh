@@ -4,7 +4,7 @@
 # Figures of time aside they do not depend on the machine.
 
 measure_replay() {
-  local recovery=(--limit 500000) bugs=(--traces 100) cases=500000
+  local recovery=(--limit 560000) bugs=(--traces 100) cases=500000
   if [[ "$quick" == yes ]]; then recovery=(--limit 20000) && bugs=(--traces 2) && cases=5000; fi
   say "replay: every rebuilt address against the true one; accesses per sample"
   "$build/bin/deadheat_bench_replay" recovery "${recovery[@]}" | tee "$results/replay-recovery.md"
