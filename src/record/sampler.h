@@ -5,7 +5,7 @@
 //          little of the stack. Works in every virtual machine; knows nothing of the path between.
 //   intel  every so many loads or stores, and the path between by Intel PT. The samples are interrupts, not PEBS
 //          records: an interrupt is seen in the trace, so its place on the path is known exactly
-//          (docs/decisions/0012-interrupts-not-pebs.md).
+//          (docs/decisions/0013-interrupts-not-pebs.md).
 //
 // Events are opened for the caller itself and inherited by what it starts, from exec on; so the
 // sampler is opened first and the program started next.
