@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "replay/trace_paths.h"
 #include "trace/recorded_order.h"
 #include "trace/recording_file.h"
 
@@ -16,8 +17,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto log = bytes.subspan(main + agent);
   deadheat::RecordingBytes files{bytes.first(main), bytes.subspan(main, agent), {{"log.0", 0, log, log}}};
   if ((data[0] & 16U) != 0) files.agent = {};
-  const auto recording = deadheat::parse_recording(files);
+  auto recording = deadheat::parse_recording(files);
   if (!recording.ok()) return 0;
+  deadheat::replay::CodeSpace code;
+  code.add(0x1000, log);
+  static_cast<void>(deadheat::replay::decode_traces(recording.value(), code));
   std::vector<deadheat::OrderedThread> threads;
   for (const auto& thread : recording.value().threads) threads.push_back({&thread, {}, (data[0] & 32U) != 0});
   static_cast<void>(deadheat::order_recording(threads, [](std::uint64_t) { return deadheat::SiteId::kUnknown; }));

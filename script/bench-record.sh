@@ -17,7 +17,7 @@ cpu_seconds() {
   { time "$@" >/dev/null 2>&1; } 2>&1 | awk '{ print $1 + $2 }'
 }
 
-# overhead ROUNDS BASE... -- OTHER...: by turns; prints the least of each and their ratio.
+# Of two times.
 ratio_of() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", b / a }'; }
 least() { printf '%s\n' "$@" | sort -g | head -n 1; }
 
@@ -33,21 +33,20 @@ measure_pbzip2() {
   echo "| pbzip2 -p2, $record_input | $(least "${plain[@]}") | $(least "${recorded[@]}") | $(ratio_of "$(least "${plain[@]}")" "$(least "${recorded[@]}")") |"
 }
 
-# A server's own processor time for a fixed number of requests. serve NAME [recorder...]
+# redis_cpu [RECORDER...]: processor time of a server from its start to its end, with a fixed number of requests; the
+# recorder's own time included, the load generator's not.
 redis_cpu() {
-  local before after server port=17379
-  "$@" redis-server --port "$port" --save '' --io-threads 2 --bind 127.0.0.1 >/dev/null 2>&1 &
+  local port=17379
+  { cpu_seconds "$@" redis-server --port "$port" --save '' --io-threads 2 --bind 127.0.0.1 >"$record_work/redis.cpu"; } &
+  local server=$!
   for _ in $(seq 50); do
     if redis-cli -p "$port" ping >/dev/null 2>&1; then break; fi
     sleep 0.1
   done
-  server="$(redis-cli -p "$port" info server | tr -d '\r' | awk -F: '$1 == "process_id" { print $2 }')"
-  before="$(awk '{ print $14 + $15 }' "/proc/$server/stat")"
   redis-benchmark -p "$port" -q -t set,get -n "$record_requests" -c 20 >/dev/null 2>&1
-  after="$(awk '{ print $14 + $15 }' "/proc/$server/stat")"
   redis-cli -p "$port" shutdown nosave >/dev/null 2>&1 || true
-  wait
-  awk -v ticks="$((after - before))" 'BEGIN { print ticks / 100 }'
+  wait "$server"
+  cat "$record_work/redis.cpu"
 }
 
 measure_redis() {
@@ -83,6 +82,15 @@ found_in() {
   echo "$found of $runs"
 }
 
+# One line of a recording that has paths.
+describe_path() {
+  local stats found=yes
+  if stats="$("$deadheat" analyze "$record_work/path.d" --stats 2>/dev/null)"; then found=no; fi
+  echo "| $1 | $found | $(sed -n 's/^ *\([0-9.]*%\) of all accesses on the path.*/\1/p' <<<"$stats") | $(
+    sed -n 's/.*samples placed \([0-9,]*\), not placed.*/\1/p' <<<"$stats") | $(
+    sed -n 's/.*, not placed \([0-9,]*\).*/\1/p' <<<"$stats") |"
+}
+
 measure_record() {
   local rounds="$record_rounds" runs="$record_runs" at way table="$results/record.md"
   if [[ "$quick" == yes ]]; then rounds=1 runs=2; fi
@@ -93,7 +101,7 @@ measure_record() {
   say "record: what it costs"
   {
     echo
-    echo "Processor time in seconds, least of $rounds runs by turns, clock backend at 1 kHz:"
+    echo "Processor time in seconds, least of $rounds runs by turns, clock backend at 1 kHz, the recorder's own time included:"
     echo
     echo "| Program | alone | recorded | ratio |"
     echo "| --- | --- | --- | --- |"
@@ -114,7 +122,16 @@ measure_record() {
     echo "The race of record_racy is found in $(found_in "$runs") recordings, with RaceZ's single block in $(
       found_in "$runs" --racez), from the samples alone in $(found_in "$runs" --raw)."
     echo
-    echo "| Without a race, ordered by | reports |"
+    echo "Recordings with the whole path (400 rounds of record_racy, one sample per 500 instructions; software-pt has the form of Intel's):"
+    echo
+    echo "| Backend | race found | accesses on the path rebuilt | samples placed | not placed |"
+    echo "| --- | --- | --- | --- | --- |"
+    for way in step software-pt; do
+      "$deadheat" record -q --backend "$way" --function work --period 500 -o "$record_work/path.d" "$record_work/racy" 400 100 >/dev/null
+      describe_path "$way"
+    done
+    echo
+    echo "| Without a race, ordered by (5 kHz) | reports |"
     echo "| --- | --- |"
     for way in "mutex 200000" "queue 50000" "barrier 20000" "semaphore 20000" "pipe 10000" "readers 100000" "threads 5000" "static 300000"; do
       # shellcheck disable=SC2086

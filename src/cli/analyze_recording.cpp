@@ -27,11 +27,17 @@ double per(std::uint64_t part, std::uint64_t whole) {
 std::string format_recording_stats(const RecordingAnalysis& analysis, const Recording& recording) {
   const RecordingStats& stats = analysis.stats;
   const RecordingPhases& phases = stats.seconds;
-  const double all = phases.code + phases.rebuild + phases.order + phases.detect;
+  const double all = phases.all();
   std::string text =
       fmt::format("\nrecorded {:.2f} s by {}: {}, {}, {} of threads that have no log, {} lost\n", recording.seconds,
                   recording.backend, counted(stats.samples, "sample"), counted(stats.log_entries, "log record"),
                   recording.foreign_samples, recording.lost_samples);
+  if (const replay::TracePathCounts& trace = stats.trace; trace.runs != 0) {
+    text += fmt::format("trace: {} in {}, {}, {} lost by the processor; samples placed {}, not placed {}\n",
+                        counted(trace.instructions, "instruction"), counted(trace.runs, "run"),
+                        counted(trace.errors, "error"), counted(trace.overflows, "time"), grouped(trace.placed),
+                        grouped(trace.unplaced));
+  }
   text += fmt::format("accesses per sample: {:.2f} at the sampled instructions, {:.2f} with those rebuilt\n",
                       per(stats.sampled_accesses, stats.samples), per(stats.accesses, stats.samples));
   text +=
@@ -46,8 +52,9 @@ std::string format_recording_stats(const RecordingAnalysis& analysis, const Reco
   text += fmt::format("compared {}; left out: stack {}, libraries {}, atomic {}, in no certain stretch {}\n",
                       grouped(stats.compared), grouped(stats.stack), grouped(stats.library), grouped(stats.atomic),
                       grouped(stats.unsure));
-  text += fmt::format("seconds: code {:.2f}, rebuild {:.2f}, order {:.2f}, detect {:.2f}, together {:.2f}", phases.code,
-                      phases.rebuild, phases.order, phases.detect, all);
+  text +=
+      fmt::format("seconds: code {:.2f}, decode {:.2f}, rebuild {:.2f}, order {:.2f}, detect {:.2f}, together {:.2f}",
+                  phases.code, phases.decode, phases.rebuild, phases.order, phases.detect, all);
   if (recording.seconds > 0) text += fmt::format(" ({:.2f} per recorded second)", all / recording.seconds);
   return text + "\n" + format_counters(analysis.races.counters);
 }
@@ -81,6 +88,16 @@ void say_suspects(const RecordingAnalysis& analysis, bool are_shown) {
   }
 }
 
+void say_trace(const replay::TracePathCounts& trace) {
+  if (trace.errors != 0) {
+    print_warning(fmt::format("Intel PT: {} of decoding, each a gap in a path; the first: {}",
+                              counted(trace.errors, "error"), trace.first_error));
+  }
+  if (trace.unowned_runs != 0) {
+    print_warning(fmt::format("Intel PT: {} of no known thread left out", counted(trace.unowned_runs, "run")));
+  }
+}
+
 }  // namespace
 
 bool is_recorded_run(const std::string& path) {
@@ -91,7 +108,7 @@ bool is_recorded_run(const std::string& path) {
 }
 
 ExitCode analyze_recording(const std::string& directory, const RecordingChoices& choices, Output output) {
-  const auto recording = is_recording(directory) ? read_recording(directory) : replay::read_perf_data(directory);
+  auto recording = is_recording(directory) ? read_recording(directory) : replay::read_perf_data(directory);
   if (!recording.ok()) {
     print_error(about_file(directory, recording.error().message));
     return ExitCode::kFailure;
@@ -129,10 +146,10 @@ ExitCode analyze_recording(const std::string& directory, const RecordingChoices&
   }
   if (to_file) fmt::print(stderr, "{}", format_summary(analysis.races, ColourMode::kPlain));
   for (const std::string& warning : analysis.warnings) print_warning(warning);
+  say_trace(analysis.stats.trace);
   if (recording.value().incomplete) print_warning(about_file(directory, *recording.value().incomplete));
   say_suspects(analysis, choices.shows_suspects);
-  const RecordingPhases& phases = analysis.stats.seconds;
-  return choices.deliver(analysis.races, phases.code + phases.rebuild + phases.order + phases.detect);
+  return choices.deliver(analysis.races, analysis.stats.seconds.all());
 }
 
 }  // namespace deadheat

@@ -23,7 +23,7 @@ namespace deadheat {
 
 namespace {
 
-enum class BackendChoice : std::uint8_t { kAuto, kIntel, kClock, kStep };
+enum class BackendChoice : std::uint8_t { kAuto, kIntel, kClock, kStep, kSoftwarePt };
 
 struct RecordOptions {
   BackendChoice backend = BackendChoice::kAuto;
@@ -33,6 +33,7 @@ struct RecordOptions {
   std::uint32_t stack_bytes = 256;
   std::uint64_t log_limit_mb = 1024;
   std::optional<double> duration_us;
+  std::vector<std::string> functions;
   bool is_quiet = false;
   CLI::App* command = nullptr;
 };
@@ -52,7 +53,8 @@ Backends: clock interrupts the program --hz times a second of its processor time
 and keeps its registers; works in every virtual machine. intel counts memory instructions
 (--period, default 10000) and lets the processor write down the path in between; needs an
 Intel processor without a hypervisor. step stops at every instruction: exact, and
-thousands of times slower; for tests. auto takes intel where it works, otherwise clock.
+thousands of times slower; for tests. software-pt is step, written down as intel would: it shows
+that such recordings can be analysed where there is no such processor. auto takes intel where it works, otherwise clock.
 'deadheat doctor' says what works here.
 
 A preloaded agent logs what orders the threads: locks, conditions, barriers, threads, pipes,
@@ -72,6 +74,8 @@ record::Backend settle_backend(BackendChoice choice) {
       return record::Backend::kClock;
     case BackendChoice::kStep:
       return record::Backend::kStep;
+    case BackendChoice::kSoftwarePt:
+      return record::Backend::kSoftwarePt;
     case BackendChoice::kAuto:
       break;
   }
@@ -108,6 +112,12 @@ ExitCode record_program(RecordOptions& options) {
   plan.backend = settle_backend(options.backend);
   const auto period = settle_period(options, plan.backend);
   if (!period.ok()) return failed(period.error(), ExitCode::kUsage);
+  if (!options.functions.empty() && !record::is_stepped(plan.backend)) {
+    return failed({ErrorCode::kInvalid, fmt::format("--function is for the backends step and software-pt; '{}' samples "
+                                                    "all of the program",
+                                                    name_of(plan.backend))},
+                  ExitCode::kUsage);
+  }
   if (const auto missing = record::missing_for(plan.backend)) {
     return failed({ErrorCode::kUnsupported, fmt::format("cannot record by '{}': {}", name_of(plan.backend), *missing)},
                   ExitCode::kFailure);
@@ -123,8 +133,9 @@ ExitCode record_program(RecordOptions& options) {
   plan.log_limit = options.log_limit_mb << 20U;
   plan.duration_us = options.duration_us;
   plan.is_quiet = options.is_quiet;
-  return plan.backend == record::Backend::kStep ? record_by_steps(plan, *writer.value())
-                                                : record_by_samples(plan, *writer.value());
+  plan.functions = options.functions;
+  return record::is_stepped(plan.backend) ? record_by_steps(plan, *writer.value())
+                                          : record_by_samples(plan, *writer.value());
 }
 
 }  // namespace
@@ -138,9 +149,10 @@ void add_record_command(CLI::App& app, ExitCode& result) {
   static const Choices<BackendChoice> backends = {{"auto", BackendChoice::kAuto},
                                                   {"intel", BackendChoice::kIntel},
                                                   {"clock", BackendChoice::kClock},
-                                                  {"step", BackendChoice::kStep}};
+                                                  {"step", BackendChoice::kStep},
+                                                  {"software-pt", BackendChoice::kSoftwarePt}};
   add_choice<BackendChoice>(*command, "--backend", options->backend, backends,
-                            "auto (default), intel, clock or step; see below");
+                            "auto (default), intel, clock, step or software-pt; see below");
   command->add_option("-o,--output", options->directory, "A new directory, or an old recording to replace")
       ->option_text("DIR");
   CLI::Option* const rate =
@@ -159,6 +171,12 @@ void add_record_command(CLI::App& app, ExitCode& result) {
   command->add_option("--log-limit", options->log_limit_mb, "Megabytes of log at most (default 1024)")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 24U))
       ->option_text("MB");
+  command
+      ->add_option("--function", options->functions,
+                   "step, software-pt: only this function, with all that it calls; the rest at full speed. Repeatable")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->option_text("NAME");
   const auto check = [](const std::string& text) {
     const auto time = parse_duration(text);
     return time && *time >= 1e4 ? std::string() : fmt::format("'{}' is no time: write 500ms or 60s", text);

@@ -13,6 +13,7 @@
 #include "cli/launch.h"
 #include "cli/messages.h"
 #include "cli/run_child.h"
+#include "record/intel_events.h"
 #include "report/describe.h"
 
 namespace deadheat {
@@ -109,6 +110,8 @@ std::string name_of(record::Backend backend) {
       return "intel";
     case record::Backend::kStep:
       return "step";
+    case record::Backend::kSoftwarePt:
+      return "software-pt";
   }
   return "";
 }
@@ -163,6 +166,7 @@ ExitCode record_by_samples(const RecordPlan& plan, RecordingWriter& writer) {
   head.backend = name_of(plan.backend);
   head.process = static_cast<std::uint64_t>(started.child->process());
   writer.add_head(head);
+  if (plan.backend == record::Backend::kIntel) writer.add_trace_timing(record::processor_trace_timing());
 
   SampleLoop loop(plan, *sampler.value(), writer);
   const ChildEnd end = loop.run(*started.child, *signals.value());

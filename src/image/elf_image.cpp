@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "image/elf_image.h"
 
+#include <cxxabi.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <tuple>
 
@@ -16,6 +18,21 @@ namespace deadheat {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
+
+// As the source calls it: without arguments, unnamed namespaces and what the compiler appended. Of functions that are
+// no templates; the others' names begin with what they return.
+std::string source_name(std::string_view symbol) {
+  const std::string plain(symbol.substr(0, symbol.find('.')));
+  int status = 0;
+  char* const words = abi::__cxa_demangle(plain.c_str(), nullptr, nullptr, &status);
+  std::string name = status == 0 && words != nullptr ? words : plain;
+  std::free(words);
+  constexpr std::string_view kUnnamed = "(anonymous namespace)::";
+  for (std::size_t at = name.find(kUnnamed); at != std::string::npos; at = name.find(kUnnamed)) {
+    name.erase(at, kUnnamed.size());
+  }
+  return name.substr(0, name.find('('));
+}
 
 Error malformed(const std::string& name, const std::string& what) {
   return {ErrorCode::kMalformed, fmt::format("'{}' {}", name, what)};
@@ -239,6 +256,26 @@ void ElfImage::add_named_functions(std::vector<AddressRange>& functions) const {
       functions.push_back({symbol.st_value, symbol.st_value + symbol.st_size});
     }
   }
+}
+
+std::vector<std::uint64_t> ElfImage::functions_named(std::string_view name) const {
+  std::vector<std::uint64_t> found;
+  for (const Elf64_Shdr& section : sections_) {
+    if (section.sh_type != SHT_SYMTAB && section.sh_type != SHT_DYNSYM) continue;
+    if (section.sh_link >= sections_.size()) continue;
+    const auto bytes = slice(section.sh_offset, section.sh_size);
+    const auto names = slice(sections_[section.sh_link].sh_offset, sections_[section.sh_link].sh_size);
+    if (!bytes || !names) continue;
+    for (std::size_t index = 0; index < bytes->size() / sizeof(Elf64_Sym); ++index) {
+      const auto symbol = load<Elf64_Sym>(*bytes, index);
+      if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
+      const std::string_view written = string_at(*names, symbol.st_name);
+      if (written == name || source_name(written) == name) found.push_back(symbol.st_value);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
 }
 
 std::optional<std::uint64_t> ElfImage::symbol(std::string_view name) const {

@@ -61,6 +61,8 @@ class ElfImage {
   [[nodiscard]] LibraryNeeds needs() const;
   // Address of the function or object of that name, as the file says it.
   [[nodiscard]] std::optional<std::uint64_t> symbol(std::string_view name) const;
+  // Of functions: that symbol, or all that the source calls so, without arguments and unnamed namespaces. Each once.
+  [[nodiscard]] std::vector<std::uint64_t> functions_named(std::string_view name) const;
   // Where the byte of the file at that offset is loaded, if it is.
   [[nodiscard]] std::optional<std::uint64_t> address_of(std::uint64_t offset) const;
   // What the linker called this very file; empty if it did not.

@@ -76,7 +76,11 @@ enum class AccessTraits : std::uint8_t {
   // Of recordings: the instruction at which a sample was taken, or one that was rebuilt from it.
   kSampled = 16,
   kRebuilt = 32,
+  kCallersUnknown = 64,  // the stack may have more frames than are told
 };
+[[nodiscard]] constexpr AccessTraits operator|(AccessTraits one, AccessTraits other) {
+  return static_cast<AccessTraits>(raw(one) | raw(other));
+}
 [[nodiscard]] constexpr bool includes(AccessTraits set, AccessTraits part) { return (raw(set) & raw(part)) != 0; }
 
 // One side of a race.

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <ctime>
 #include <fstream>
 #include <random>
 #include <string_view>
@@ -17,6 +18,8 @@ namespace {
 constexpr char kDevices[] = "/sys/bus/event_source/devices";
 constexpr std::size_t kTracePages = 1024;  // 4 MiB for each processor
 constexpr std::size_t kSidePages = 16;
+// A stamp every 8 ticks of the crystal clock: a third of a microsecond.
+constexpr std::uint64_t kMtcPeriod = 3;
 // MEM_INST_RETIRED.ALL_LOADS and ALL_STORES, the same from Haswell on.
 constexpr std::uint64_t kAllLoads = 0x81d0;
 constexpr std::uint64_t kAllStores = 0x82d0;
@@ -44,15 +47,33 @@ std::uint64_t trace_bit(std::string_view name) {
   return bit >= 0 && bit < 64 ? 1ULL << static_cast<unsigned>(bit) : 0;
 }
 
+// "config:A-B" of a format file: its lowest bit.
+std::optional<unsigned> trace_field(std::string_view name) {
+  std::ifstream file(fmt::format("{}/intel_pt/format/{}", kDevices, name));
+  std::string text;
+  if (!(file >> text) || !text.starts_with("config:")) return std::nullopt;
+  const int bit = std::atoi(text.c_str() + 7);
+  return bit >= 0 && bit < 64 ? std::optional(static_cast<unsigned>(bit)) : std::nullopt;
+}
+
 }  // namespace
 
+TraceTiming processor_trace_timing() {
+  TraceTiming timing;
+  timing.mtc_period = kMtcPeriod;
+  timing.nominal_frequency = number_in(fmt::format("{}/intel_pt/max_nonturbo_ratio", kDevices)).value_or(0);
+  std::ifstream ratio(fmt::format("{}/intel_pt/tsc_art_ratio", kDevices));
+  char colon = 0;
+  if (!(ratio >> timing.counter_ratio >> colon >> timing.ratio_divisor) || colon != ':') return {};
+  return timing;
+}
+
 std::optional<std::string> missing_for_intel() {
-  if (!is_intel()) return "the processor is not Intel's: it has neither PEBS nor PT";
+  if (!is_intel()) return "the processor is not Intel's: it has no PT";
   if (!number_in(fmt::format("{}/intel_pt/type", kDevices))) {
     return fmt::format("no Intel PT: there is no {}/intel_pt (a virtual machine?)", kDevices);
   }
-  const auto precision = number_in(fmt::format("{}/cpu/caps/max_precise", kDevices));
-  if (!precision || *precision < 1) return "no precise events (PEBS): the processor's counters are not passed on to us";
+  if (!number_in(fmt::format("{}/cpu/type", kDevices))) return "the processor's counters are not passed on to us";
   return std::nullopt;
 }
 
@@ -63,12 +84,10 @@ std::vector<perf_event_attr> memory_events(std::uint64_t period, std::uint64_t r
     perf_event_attr attributes{};
     attributes.type = PERF_TYPE_RAW;
     attributes.config = config;
-    // The registers are those after the instruction, and so is the address: that of the next.
-    attributes.precise_ip = 1;
     // Up to an eighth less, by chance: periods in step with a loop would always see the same access.
     attributes.sample_period = period - random() % (period / 8 + 1);
-    attributes.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_INTR;
-    attributes.sample_regs_intr = registers;
+    attributes.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER;
+    attributes.sample_regs_user = registers;
     events.push_back(attributes);
   }
   return events;
@@ -78,6 +97,7 @@ Result<PerfRing> open_processor_trace(int processor, const std::string& program)
   perf_event_attr attributes{};
   attributes.type = static_cast<std::uint32_t>(number_in(fmt::format("{}/intel_pt/type", kDevices)).value_or(0));
   attributes.config = trace_bit("tsc") | trace_bit("mtc") | trace_bit("noretcomp") | trace_bit("branch");
+  if (const auto field = trace_field("mtc_period")) attributes.config |= kMtcPeriod << *field;
   attributes.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
   attributes.sample_id_all = 1;
   attributes.disabled = 1;
@@ -85,7 +105,8 @@ Result<PerfRing> open_processor_trace(int processor, const std::string& program)
   attributes.enable_on_exec = 1;
   attributes.exclude_kernel = 1;
   attributes.exclude_hv = 1;
-  attributes.context_switch = 1;
+  attributes.use_clockid = 1;
+  attributes.clockid = CLOCK_MONOTONIC_RAW;
   attributes.aux_watermark = kTracePages * 4096 / 4;
   auto ring = PerfRing::open(attributes, processor, kSidePages);
   if (!ring.ok()) return ring.error();

@@ -101,7 +101,7 @@ void make_inherited(perf_event_attr& attributes, std::uint32_t stack_bytes) {
 
 std::optional<std::string> missing_for(Backend backend) {
   if (backend == Backend::kIntel) return missing_for_intel();
-  if (backend == Backend::kStep) return std::nullopt;
+  if (backend == Backend::kStep || backend == Backend::kSoftwarePt) return std::nullopt;
   perf_event_attr attributes = clock_event({});
   make_inherited(attributes, 256);
   const auto ring = PerfRing::open(attributes, 0, 1);
@@ -112,8 +112,6 @@ std::optional<std::string> missing_for(Backend backend) {
 Result<std::unique_ptr<Sampler>> Sampler::open(const SamplerRequest& request) {
   if (const auto missing = missing_for(request.backend)) return Error{ErrorCode::kUnsupported, *missing};
   std::unique_ptr<Sampler> sampler(new Sampler(request));
-  // Registers of precise samples come last in a sample, and a stack would be of another moment.
-  if (request.backend == Backend::kIntel) sampler->request_.stack_bytes = 0;
   const auto processors = static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));
   for (int processor = 0; processor < processors; ++processor) {
     std::vector<perf_event_attr> events;
@@ -152,7 +150,7 @@ void Sampler::drain(std::uint32_t process, RecordingWriter& writer) {
   for (auto* rings : {&rings_, &traces_}) {
     for (PerfRing& ring : *rings) {
       ring.drain([&](const perf_event_header& header, std::span<const std::byte> bytes) {
-        take(header, bytes, process, writer);
+        take(ring, header, bytes, process, writer);
       });
       ring.drain_trace([&](std::uint64_t offset, std::span<const std::byte> bytes) {
         counts_.trace_bytes += bytes.size();
@@ -162,8 +160,8 @@ void Sampler::drain(std::uint32_t process, RecordingWriter& writer) {
   }
 }
 
-void Sampler::take(const perf_event_header& header, std::span<const std::byte> bytes, std::uint32_t process,
-                   RecordingWriter& writer) {
+void Sampler::take(const PerfRing& ring, const perf_event_header& header, std::span<const std::byte> bytes,
+                   std::uint32_t process, RecordingWriter& writer) {
   switch (header.type) {
     case PERF_RECORD_SAMPLE:
       return take_sample(bytes, process, writer);
@@ -177,13 +175,8 @@ void Sampler::take(const perf_event_header& header, std::span<const std::byte> b
       counts_.lost += fields.take<std::uint64_t>();
       return;
     }
-    case PERF_RECORD_AUX: {
-      Fields fields(bytes);
-      fields.take<std::uint64_t>();  // offset
-      fields.take<std::uint64_t>();  // size
-      if ((fields.take<std::uint64_t>() & PERF_AUX_FLAG_TRUNCATED) != 0) ++counts_.lost_trace;
-      return;
-    }
+    case PERF_RECORD_AUX:
+      return take_trace_range(ring, bytes, process, writer);
     case PERF_RECORD_THROTTLE:
       ++counts_.throttled;
       return;
@@ -219,6 +212,22 @@ void Sampler::take_sample(std::span<const std::byte> bytes, std::uint32_t proces
   if (fields.is_bad()) return;
   ++counts_.samples;
   writer.add_sample(thread, sample);
+}
+
+// The system writes one when it takes a thread off the processor, in that thread's name.
+void Sampler::take_trace_range(const PerfRing& ring, std::span<const std::byte> bytes, std::uint32_t process,
+                               RecordingWriter& writer) {
+  Fields fields(bytes);
+  TraceRange range;
+  range.processor = static_cast<std::uint32_t>(ring.processor());
+  range.offset = fields.take<std::uint64_t>();
+  range.size = fields.take<std::uint64_t>();
+  range.has_loss = (fields.take<std::uint64_t>() & PERF_AUX_FLAG_TRUNCATED) != 0;
+  const auto owner = fields.take<std::uint32_t>();
+  range.system_id = fields.take<std::uint32_t>();
+  range.time = fields.take<std::uint64_t>();
+  if (range.has_loss) ++counts_.lost_trace;
+  if (!fields.is_bad() && owner == process && !was_replaced()) writer.add_trace_range(range);
 }
 
 void Sampler::take_mapping(std::span<const std::byte> bytes, std::uint32_t process, RecordingWriter& writer) {

@@ -3,7 +3,9 @@
 //
 //   clock  the software clock: every so many nanoseconds of processor time, the registers and a
 //          little of the stack. Works in every virtual machine; knows nothing of the path between.
-//   intel  every so many loads and stores, precisely (PEBS), and the path between by Intel PT.
+//   intel  every so many loads or stores, and the path between by Intel PT. The samples are interrupts, not PEBS
+//          records: an interrupt is seen in the trace, so its place on the path is known exactly
+//          (docs/decisions/0013-interrupts-not-pebs.md).
 //
 // Events are opened for the caller itself and inherited by what it starts, from exec on; so the
 // sampler is opened first and the program started next.
@@ -22,7 +24,11 @@
 
 namespace deadheat::record {
 
-enum class Backend : std::uint8_t { kClock, kIntel, kStep };
+enum class Backend : std::uint8_t { kClock, kIntel, kStep, kSoftwarePt };
+
+[[nodiscard]] constexpr bool is_stepped(Backend backend) {
+  return backend == Backend::kStep || backend == Backend::kSoftwarePt;
+}
 
 struct SamplerRequest {
   Backend backend = Backend::kClock;
@@ -58,8 +64,10 @@ class Sampler {
 
  private:
   explicit Sampler(const SamplerRequest& request) : request_(request) {}
-  void take(const perf_event_header& header, std::span<const std::byte> bytes, std::uint32_t process,
-            RecordingWriter& writer);
+  void take(const PerfRing& ring, const perf_event_header& header, std::span<const std::byte> bytes,
+            std::uint32_t process, RecordingWriter& writer);
+  void take_trace_range(const PerfRing& ring, std::span<const std::byte> bytes, std::uint32_t process,
+                        RecordingWriter& writer);
   void take_sample(std::span<const std::byte> bytes, std::uint32_t process, RecordingWriter& writer);
   void take_mapping(std::span<const std::byte> bytes, std::uint32_t process, RecordingWriter& writer);
   void take_name(const perf_event_header& header, std::span<const std::byte> bytes, std::uint32_t process,

@@ -7,8 +7,6 @@
 #include <optional>
 #include <unordered_map>
 
-#include "image/elf_image.h"
-
 namespace deadheat::record {
 namespace {
 
@@ -33,21 +31,9 @@ std::vector<std::uint64_t> Collector::on_ready(pid_t process) {
   std::vector<std::uint64_t> addresses;
   if (options_.functions.empty() || trace_.mappings.empty()) return addresses;
   // The program is the file that the entry point is in: the lowest mapping.
-  const CodeMapping& program = trace_.mappings.front();
-  const auto image = ElfImage::open(program.path);
-  if (!image) {
-    error_ = image.error();
-    return addresses;
-  }
-  const auto base = image.value().address_of(program.file_offset);
-  for (const std::string& name : options_.functions) {
-    const auto address = image.value().symbol(name);
-    if (!address || !base) {
-      error_ = Error{ErrorCode::kInvalid, fmt::format("'{}' has no function '{}'", program.path, name)};
-      return {};
-    }
-    addresses.push_back(*address - *base + program.begin);
-  }
+  auto found = function_addresses(trace_.mappings.front(), options_.functions);
+  if (found) return std::move(found).value();
+  error_ = found.error();
   return addresses;
 }
 

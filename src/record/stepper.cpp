@@ -11,10 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <deque>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -22,6 +24,7 @@
 #include <unordered_map>
 
 #include "image/elf_image.h"
+#include "replay/instruction.h"
 
 namespace deadheat::record {
 namespace {
@@ -54,7 +57,6 @@ struct SteppedThread {
   std::uint64_t last_ip = 0;
   std::uint64_t return_address = 0;  // of the chosen function; 0: step for ever
   std::uint64_t return_stack = 0;
-  std::uint64_t lifted = 0;  // the breakpoint it steps over
 };
 
 class Stepper {
@@ -70,6 +72,8 @@ class Stepper {
   void on_trap(pid_t id, SteppedThread& thread);
   void show_step(pid_t id, SteppedThread& thread, const user_regs_struct& registers);
   void resume(pid_t id, SteppedThread& thread, int signal = 0);
+  void step_over(pid_t id, std::uint64_t address);
+  [[nodiscard]] std::optional<std::vector<std::byte>> movable(pid_t id, std::uint64_t address) const;
   // Through a thread that is stopped; the others may run.
   void insert(std::uint64_t address, pid_t through);
   void lift(std::uint64_t address, pid_t through);
@@ -77,8 +81,15 @@ class Stepper {
   [[nodiscard]] bool is_repeated_string(pid_t id, std::uint64_t ip) const;
   [[nodiscard]] bool is_own_thread(pid_t id) const;
 
+  struct Stop {
+    pid_t id = -1;
+    int status = 0;
+  };
+
   pid_t process_;
+  std::uint64_t entry_ = 0;
   StepListener& listener_;
+  std::deque<Stop> pending_;  // that were waited for alone
   std::map<std::uint64_t, Breakpoint> breakpoints_;
   std::unordered_map<pid_t, SteppedThread> threads_;
   StepSummary summary_;
@@ -145,6 +156,7 @@ Status Stepper::reach_entry() {
   }
   const auto entry = entry_point(process_);
   if (!entry) return Error{ErrorCode::kIo, "the program's entry point cannot be found"};
+  entry_ = *entry;
   insert(*entry, process_);
   int signal = 0;
   for (;;) {
@@ -182,13 +194,18 @@ Result<StepSummary> Stepper::run() {
   }
   resume(process_, first);
   for (;;) {
-    int status = 0;
-    const pid_t id = ::waitpid(-1, &status, __WALL);
-    if (id < 0) {
+    Stop stop;
+    if (!pending_.empty()) {
+      stop = pending_.front();
+      pending_.pop_front();
+    } else {
+      stop.id = ::waitpid(-1, &stop.status, __WALL);
+    }
+    if (stop.id < 0) {
       if (errno == EINTR) continue;
       return failed("cannot wait for the program");
     }
-    if (!handle_stop(id, status)) return summary_;
+    if (!handle_stop(stop.id, stop.status)) return summary_;
   }
 }
 
@@ -207,10 +224,6 @@ bool Stepper::handle_stop(pid_t id, int status) {
   const int signal = WSTOPSIG(status);
   const int event = status >> 16;
   SteppedThread& thread = threads_[id];
-  if (thread.lifted != 0) {
-    insert(thread.lifted, id);
-    thread.lifted = 0;
-  }
   if (!thread.is_known_stopped) {
     // SIGSTOP of a new task, maybe before its creator's event.
     thread.is_known_stopped = true;
@@ -319,7 +332,6 @@ void Stepper::stop_stepping_all(pid_t through) {
   // Their addresses stay known: a thread may have run into one already.
   for (auto& [id, thread] : threads_) {
     thread.is_stepping = false;
-    thread.lifted = 0;
   }
   steps_everything_ = false;
   is_free_ = true;
@@ -327,18 +339,65 @@ void Stepper::stop_stepping_all(pid_t through) {
 
 void Stepper::resume(pid_t id, SteppedThread& thread, int signal) {
   if (is_killed_) return;
-  bool is_single = thread.is_stepping;
+  const bool is_single = thread.is_stepping;
   if (!breakpoints_.empty() && !is_free_) {
     user_regs_struct registers{};
     (void)::ptrace(PTRACE_GETREGS, id, nullptr, &registers);
-    if (breakpoints_.contains(registers.rip) && signal == 0) {
-      lift(registers.rip, id);
-      thread.lifted = registers.rip;
-      is_single = true;
-    }
+    if (breakpoints_.contains(registers.rip) && signal == 0) return step_over(id, registers.rip);
   }
   (void)::ptrace(is_single ? PTRACE_SINGLESTEP : PTRACE_CONT, id, nullptr,
                  reinterpret_cast<void*>(static_cast<long>(signal)));
+}
+
+// The instruction under a breakpoint, if it does the same at any other address.
+std::optional<std::vector<std::byte>> Stepper::movable(pid_t id, std::uint64_t address) const {
+  std::array<std::byte, 16> code{};
+  if (read_memory(id, address, code) != code.size()) return std::nullopt;
+  code[0] = static_cast<std::byte>(breakpoints_.at(address).word & 0xff);
+  const auto instruction = replay::decode(code, address);
+  if (!instruction || instruction->flow != replay::Flow::kNext) return std::nullopt;
+  for (unsigned index = 0; index < instruction->operand_count; ++index) {
+    const replay::Operand& operand = instruction->operands[index];
+    const bool may_be_relative = operand.is_memory() && operand.base == replay::kNoRegister;
+    if (may_be_relative) return std::nullopt;
+  }
+  return std::vector<std::byte>(code.begin(), code.begin() + instruction->length);
+}
+
+// The breakpoint stays where possible: its instruction is executed elsewhere, in the program's entry, which has done
+// its work. Otherwise it is lifted, nobody else is resumed until it is back, and threads that run just then may pass
+// it.
+void Stepper::step_over(pid_t id, std::uint64_t address) {
+  const auto moved = movable(id, address);
+  user_regs_struct registers{};
+  (void)::ptrace(PTRACE_GETREGS, id, nullptr, &registers);
+  if (moved) {
+    for (std::size_t offset = 0; offset < 16; offset += sizeof(long)) {
+      long word = 0;
+      if (offset < moved->size()) {
+        std::memcpy(&word, moved->data() + offset, std::min(sizeof word, moved->size() - offset));
+      }
+      (void)poke(id, entry_ + offset, word);
+    }
+    registers.rip = entry_;
+    (void)::ptrace(PTRACE_SETREGS, id, nullptr, &registers);
+  } else {
+    lift(address, id);
+  }
+  (void)::ptrace(PTRACE_SINGLESTEP, id, nullptr, nullptr);
+  Stop stop;
+  do {
+    stop.id = ::waitpid(id, &stop.status, __WALL);
+  } while (stop.id < 0 && errno == EINTR);
+  if (stop.id < 0) return;
+  if (WIFSTOPPED(stop.status) && moved) {
+    (void)::ptrace(PTRACE_GETREGS, id, nullptr, &registers);
+    registers.rip += address - entry_;
+    (void)::ptrace(PTRACE_SETREGS, id, nullptr, &registers);
+  } else if (WIFSTOPPED(stop.status)) {
+    insert(address, id);
+  }
+  pending_.push_back(stop);
 }
 
 [[noreturn]] void become(const StepCommand& command) {
@@ -373,6 +432,22 @@ std::size_t read_memory(pid_t process, std::uint64_t address, std::span<std::byt
   const iovec remote{reinterpret_cast<void*>(address), into.size()};
   const ssize_t count = ::process_vm_readv(process, &local, 1, &remote, 1, 0);
   return count < 0 ? 0 : static_cast<std::size_t>(count);
+}
+
+Result<std::vector<std::uint64_t>> function_addresses(const CodeMapping& program,
+                                                      const std::vector<std::string>& names) {
+  const auto image = ElfImage::open(program.path);
+  if (!image) return image.error();
+  const auto base = image.value().address_of(program.file_offset);
+  std::vector<std::uint64_t> addresses;
+  for (const std::string& name : names) {
+    const std::vector<std::uint64_t> found = image.value().functions_named(name);
+    if (found.empty() || !base) {
+      return Error{ErrorCode::kInvalid, fmt::format("'{}' has no function '{}'", program.path, name)};
+    }
+    for (const std::uint64_t address : found) addresses.push_back(address - *base + program.begin);
+  }
+  return addresses;
 }
 
 std::vector<CodeMapping> code_mappings(pid_t process) {

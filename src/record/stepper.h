@@ -7,8 +7,9 @@
 // at full speed between breakpoints. A string instruction with a repeat prefix traps
 // after each round; it is shown once.
 //
-// While a thread steps over a breakpoint its byte is lifted for a moment. Another thread
-// that enters the same function just then is not stepped through that call.
+// A chosen function whose first instruction cannot be executed elsewhere (a jump, a call, an operand relative to the
+// instruction) has its breakpoint lifted while a thread steps over it; another thread that enters it in these
+// microseconds is not stepped through that call.
 #pragma once
 
 #include <sys/types.h>
@@ -68,5 +69,10 @@ struct StepSummary {
 
 // The files with code that a process has mapped now, with their build ids.
 [[nodiscard]] std::vector<CodeMapping> code_mappings(pid_t process);
+
+// Where functions of the program are. Names as in its symbol table, or as in the source without arguments
+// ("work", "pool::take"): then all functions that are called so. kInvalid: there is none; others as ElfImage.
+[[nodiscard]] Result<std::vector<std::uint64_t>> function_addresses(const CodeMapping& program,
+                                                                    const std::vector<std::string>& names);
 
 }  // namespace deadheat::record

@@ -6,7 +6,7 @@
 namespace deadheat::replay {
 
 void AccessList::add(const Instruction& instruction, const Registers& before, std::uint32_t sample,
-                     std::int64_t distance, Origin origin) {
+                     std::int64_t distance, Origin origin, std::uint32_t frame, std::uint64_t position) {
   for (const bool is_write : {false, true}) {
     for (unsigned index = 0; index < instruction.access_count; ++index) {
       const MemoryAccess& access = instruction.accesses[index];
@@ -23,6 +23,8 @@ void AccessList::add(const Instruction& instruction, const Registers& before, st
       made.origin = place->is_pc_relative && origin != Origin::kSampled ? Origin::kPcRelative : origin;
       made.sample = sample;
       made.distance = distance;
+      made.position = position;
+      made.frame = frame;
       thread_.accesses.push_back(made);
       RebuildCounts& counts = thread_.counts;
       if (place->is_pc_relative) {

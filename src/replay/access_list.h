@@ -16,7 +16,7 @@ class AccessList {
 
   // Those accesses of the instruction whose address is known; reads first.
   void add(const Instruction& instruction, const Registers& before, std::uint32_t sample, std::int64_t distance,
-           Origin origin);
+           Origin origin, std::uint32_t frame, std::uint64_t position = kNoPosition);
 
  private:
   RebuiltThread& thread_;

@@ -6,6 +6,7 @@
 #include "replay/free_replay.h"
 
 #include "replay/access_list.h"
+#include "replay/frame_tracker.h"
 #include "replay/instruction.h"
 #include "replay/interpreter.h"
 #include "replay/undo.h"
@@ -55,9 +56,11 @@ void FreeReplay::backward(const RegisterSample& sample, std::uint32_t number) {
   std::vector<Registers> states(block.size() + 1);
   states.back() = Registers::of(sample.registers);
   for (std::size_t index = block.size(); index-- > 0;) (void)undo(*block[index], states[index + 1], states[index], how);
+  FrameTracker frames(result_.frames);
+  frames.begin(number);
   for (std::size_t index = 0; index < block.size(); ++index) {
     const auto distance = static_cast<std::int64_t>(index) - static_cast<std::int64_t>(block.size());
-    list_.add(*block[index], states[index], number, distance, Origin::kBackward);
+    list_.add(*block[index], states[index], number, distance, Origin::kBackward, frames.current());
   }
   result_.counts.instructions += block.size();
 }
@@ -67,16 +70,20 @@ void FreeReplay::forward(const RegisterSample& sample, std::uint32_t number) {
   state.memory.is_enabled = options_.has_memory && !options_.is_single_block;
   state.memory.excluded = options_.racy;
   state.start_at(sample);
+  FrameTracker frames(result_.frames);
+  frames.begin(number);
   std::uint64_t ip = sample.registers.ip;
   for (std::uint32_t distance = 0; distance < options_.forward_limit; ++distance) {
     const Instruction* instruction = cache_.at(ip);
     if (instruction == nullptr) return;
     ++result_.counts.instructions;
-    list_.add(*instruction, state.registers, number, distance, distance == 0 ? Origin::kSampled : Origin::kForward);
+    list_.add(*instruction, state.registers, number, distance, distance == 0 ? Origin::kSampled : Origin::kForward,
+              frames.current());
     if (instruction->is_fence || instruction->flow == Flow::kSystemCall) return;
     if (options_.is_single_block && instruction->flow != Flow::kNext) return;
     const auto next = execute(*instruction, state);
     if (!next) return;
+    frames.step(*instruction);
     ip = *next;
   }
 }

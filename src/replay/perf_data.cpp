@@ -9,9 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
-
-#include "replay/code_space.h"
-#include "replay/pt_decode.h"
+#include <tuple>
 
 namespace deadheat::replay {
 namespace {
@@ -19,11 +17,15 @@ namespace {
 constexpr std::uint64_t kMagic = 0x32454c4946524550ULL;  // "PERFILE2"
 constexpr std::uint64_t kSwappedMagic = 0x50455246494c4532ULL;
 constexpr std::uint64_t kSmallestAttribute = 64;
-constexpr std::uint32_t kAuxTrace = 71;     // not in the kernel's header: written by perf itself
+constexpr std::uint32_t kAuxTraceInfo = 70;  // not in the kernel's header: written by perf itself
+constexpr std::uint32_t kAuxTrace = 71;
 constexpr std::uint32_t kCompressed = 81;   // likewise
 constexpr std::uint32_t kCommandLine = 11;  // a feature
 constexpr unsigned kFeatures = 256;
 constexpr std::uint16_t kExecutable = PERF_RECORD_MISC_MMAP_DATA;  // set for data mappings
+
+// A trace of a thread alone has no processor; as if each thread had one of its own.
+constexpr std::uint32_t kPerThread = 1U << 31U;
 
 struct Section {
   std::uint64_t offset = 0;
@@ -45,6 +47,8 @@ struct Attribute {
   std::uint64_t read_format = 0;
   std::uint64_t registers = 0;
   std::uint64_t branch_type = 0;
+  std::uint32_t kind = 0;  // of the event, as the system numbers them
+  std::uint64_t config = 0;
   bool has_ids = false;  // every event ends with some fields of a sample
   std::vector<std::uint64_t> ids;
 };
@@ -104,6 +108,7 @@ class Parser {
     std::uint32_t process = 0;
     std::uint32_t thread = 0;
     std::uint64_t time = 0;
+    std::optional<std::uint32_t> processor;
   };
 
   [[nodiscard]] Error malformed(std::uint64_t at, std::string_view what) const {
@@ -116,6 +121,8 @@ class Parser {
   Status attributes(const FileHeader& header);
   Status events(const FileHeader& header);
   Result<std::uint64_t> aux(std::uint64_t at, std::span<const std::byte> body);
+  void trace_range(std::span<const std::byte> body);
+  void trace_timing(std::span<const std::byte> body);
   void features(const FileHeader& header);
   void mapping(const perf_event_header& header, std::span<const std::byte> body);
   bool sample(std::span<const std::byte> body);
@@ -156,6 +163,8 @@ Status Parser::attributes(const FileHeader& header) {
     attribute.read_format = raw.read_format;
     attribute.registers = raw.sample_regs_user;
     attribute.branch_type = raw.branch_sample_type;
+    attribute.kind = raw.type;
+    attribute.config = raw.config;
     attribute.has_ids = raw.sample_id_all != 0;
     Section ids;
     std::memcpy(&ids, bytes->data() + at + raw_size, sizeof ids);
@@ -194,6 +203,9 @@ Parser::Identity Parser::identity(std::span<const std::byte> body) const {
     identity.thread = fields.take<std::uint32_t>();
   }
   if ((type & PERF_SAMPLE_TIME) != 0) identity.time = fields.take();
+  if ((type & PERF_SAMPLE_ID) != 0) fields.skip(8);
+  if ((type & PERF_SAMPLE_STREAM_ID) != 0) fields.skip(8);
+  if ((type & PERF_SAMPLE_CPU) != 0) identity.processor = fields.take<std::uint32_t>();
   return identity;
 }
 
@@ -305,6 +317,50 @@ Result<std::uint64_t> Parser::aux(std::uint64_t at, std::span<const std::byte> b
   return size;
 }
 
+// Which thread wrote which bytes: the system says so when it takes a thread off its processor.
+void Parser::trace_range(std::span<const std::byte> body) {
+  Fields fields(body);
+  TraceRange range;
+  range.offset = fields.take();
+  range.size = fields.take();
+  range.has_loss = (fields.take() & PERF_AUX_FLAG_TRUNCATED) != 0;
+  if (!fields.is_good()) return;
+  if (range.has_loss) ++result_.aux_lost;
+  const Identity by = identity(body);
+  range.system_id = by.thread;
+  range.time = by.time;
+  range.processor = by.processor.value_or(kPerThread + by.thread);
+  if (by.thread == 0) return;
+  (void)thread(by.thread);
+  result_.recording.trace_ranges.push_back(range);
+}
+
+// What perf found out about the processor: how its counter becomes perf's time, and its trace's stamps the counter.
+void Parser::trace_timing(std::span<const std::byte> body) {
+  constexpr std::uint32_t kIntelPt = 1;
+  Fields fields(body);
+  if (fields.take<std::uint32_t>() != kIntelPt) return;
+  fields.skip(4);
+  std::array<std::uint64_t, 16> about{};
+  for (std::uint64_t& value : about) value = fields.take();
+  const auto [kind, shift, multiplier, zero] = std::tuple(about[0], about[1], about[2], about[3]);
+  // Far apart, so that the line through both is exact for all that lies between.
+  constexpr unsigned kFar = 56;
+  if (shift >= kFar - 32 && shift <= kFar && multiplier != 0 && multiplier < (1ULL << 31U)) {
+    result_.recording.clocks = {{0, zero}, {1ULL << kFar, zero + (multiplier << (kFar - shift))}};
+  }
+  const std::uint64_t period_bits = about[11];
+  if (!fields.is_good() || period_bits == 0) return;
+  for (const Attribute& attribute : attributes_) {
+    if (attribute.kind != kind) continue;
+    TraceTiming& timing = result_.recording.trace_timing;
+    timing.mtc_period = (attribute.config & period_bits) >> static_cast<unsigned>(std::countr_zero(period_bits));
+    timing.counter_ratio = about[12];
+    timing.ratio_divisor = about[13];
+    timing.nominal_frequency = about[15];
+  }
+}
+
 Status Parser::events(const FileHeader& header) {
   const std::uint64_t end = header.data.offset + header.data.size;
   if (!slice(header.data)) return malformed(40, "its events are beyond its end");
@@ -340,8 +396,10 @@ Status Parser::events(const FileHeader& header) {
         result_.recording.lost_samples += fields.take();
         break;
       case PERF_RECORD_AUX:
-        fields.skip(16);
-        if ((fields.take() & PERF_AUX_FLAG_TRUNCATED) != 0) ++result_.aux_lost;
+        trace_range(body);
+        break;
+      case kAuxTraceInfo:
+        trace_timing(body);
         break;
       case PERF_RECORD_SAMPLE:
         if (!sample(body)) return malformed(at, "a sample that ends before its fields do");
@@ -423,22 +481,19 @@ Result<Recording> read_perf_data(const std::string& path) {
   auto parsed = parse_perf_data(std::as_bytes(std::span(text)), path);
   if (!parsed) return parsed.error();
   PerfData& data = parsed.value();
-  // Each thread's own buffers, one after the other. Those of a processor hold several threads, and are left out.
-  std::map<std::int32_t, std::vector<std::byte>> traces;
-  bool has_shared = false;
   for (const AuxBlock& block : data.aux) {
-    if (block.thread < 0) has_shared = true;
-    if (block.thread > 0)
-      traces[block.thread].insert(traces[block.thread].end(), block.bytes.begin(), block.bytes.end());
+    data.recording.trace.push_back({block.cpu, block.offset, {block.bytes.begin(), block.bytes.end()}});
+    // Of a thread alone, by 'perf record --per-thread': no processor, and no inherited threads.
+    const bool is_of_thread = block.cpu == ~0U && block.thread > 0;
+    if (is_of_thread) data.recording.trace.back().processor = kPerThread + static_cast<std::uint32_t>(block.thread);
   }
-  const CodeSpace code = CodeSpace::load(data.recording.mappings);
-  for (RecordedThread& thread : data.recording.threads) {
-    const auto trace = traces.find(static_cast<std::int32_t>(thread.system_id));
-    if (trace != traces.end()) thread.path = decode_pt(trace->second, code).pieces;
-  }
-  if (has_shared) {
+  // Then the thread that the system names is whichever ran when it looked.
+  const bool is_system_wide = std::ranges::any_of(data.aux, [](const AuxBlock& block) { return block.thread < 0; });
+  if (is_system_wide) {
+    data.recording.trace.clear();
     data.recording.incomplete =
-        "its Intel PT data is per processor, which does not say the thread; record with 'perf record --per-thread'";
+        "its Intel PT data is of whole processors, which does not say the thread; record with 'perf record -e "
+        "intel_pt//u PROGRAM'";
   } else if (data.aux_lost > 0) {
     data.recording.incomplete = fmt::format("{} pieces of Intel PT data were lost", data.aux_lost);
   }

@@ -37,8 +37,8 @@ struct PerfData {
 // format for pipes, compressed events, another byte order.
 [[nodiscard]] Result<PerfData> parse_perf_data(std::span<const std::byte> bytes, const std::string& name);
 
-// As `deadheat analyze` needs it: with the paths of threads that were traced each for itself, where their code is on
-// this machine. Further kIo: cannot be read.
+// As `deadheat analyze` needs it: with the trace of its processors, and which thread each ran (replay/trace_paths.h
+// makes paths of them). Further kIo: cannot be read.
 [[nodiscard]] Result<Recording> read_perf_data(const std::string& path);
 
 }  // namespace deadheat::replay

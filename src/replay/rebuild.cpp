@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "replay/access_list.h"
+#include "replay/frame_tracker.h"
 #include "replay/free_replay.h"
 #include "replay/interpreter.h"
 #include "replay/window.h"
@@ -41,6 +42,7 @@ class PathRebuild {
 RebuiltThread PathRebuild::run(std::size_t first, std::size_t last) {
   constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
   const std::size_t count = thread_.samples.size();
+  if (count == 0) stretch(0, kEnd, kNoSample);
   for (std::size_t sample = first; sample < last; ++sample) {
     ++result_.counts.samples;
     // The first sample also has what came before it.
@@ -71,6 +73,7 @@ void PathRebuild::count_path(const PathPiece& piece, std::uint64_t begin, std::u
 void PathRebuild::part(const PathPiece& piece, std::uint64_t begin, std::uint64_t end, std::size_t sample) {
   count_path(piece, begin, end);
   if (options_.is_single_block) {
+    if (sample == kNoSample) return;
     single_block(piece, begin, end, sample);
     return;
   }
@@ -104,11 +107,24 @@ void PathRebuild::window(const PathPiece& piece, std::uint64_t begin, std::uint6
   replay.run();
   if (replay.was_regenerated()) ++result_.counts.regenerated;
   if (replay.has_conflict()) ++result_.counts.conflicts;
-  const std::uint64_t sampled_at = position(sample);
+  const std::uint64_t sampled_at = sample == kNoSample ? 0 : position(sample);
+  FrameTracker frames(result_.frames);
+  frames.begin(here.start == nullptr ? kNoSample : static_cast<std::uint32_t>(here.start - thread_.samples.data()));
+  bool was_unknown = false;
   for (std::size_t index = 0; index < replay.size(); ++index) {
     const Instruction* instruction = replay.instruction(index);
-    if (instruction == nullptr || instruction->access_count == 0) continue;
+    if (instruction != nullptr && was_unknown) frames.come_back(instruction->address);
+    was_unknown = instruction == nullptr;
+    if (was_unknown) continue;
+    const std::uint32_t frame = frames.current();
+    frames.step(*instruction);
+    if (instruction->access_count == 0) continue;
     const std::uint64_t at = begin + index;
+    if (sample == kNoSample) {
+      list_.add(*instruction, replay.has_conflict() ? Registers{} : replay.before(index), kNoSample, 0,
+                Origin::kPcRelative, frame, at);
+      continue;
+    }
     const bool is_next_near = here.end != nullptr && !replay.is_forward(index) && sample + 1 < thread_.samples.size();
     const std::size_t origin = sampled_at > at || !is_next_near ? sample : sample + 1;
     const auto distance = static_cast<std::int64_t>(at - position(origin));
@@ -116,7 +132,8 @@ void PathRebuild::window(const PathPiece& piece, std::uint64_t begin, std::uint6
               static_cast<std::uint32_t>(origin), distance,
               distance == 0                               ? Origin::kSampled
               : distance < 0 || !replay.is_forward(index) ? Origin::kBackward
-                                                          : Origin::kForward);
+                                                          : Origin::kForward,
+              frame, at);
   }
 }
 
@@ -128,12 +145,16 @@ void PathRebuild::single_block(const PathPiece& piece, std::uint64_t begin, std:
       sample_at(sampled_at, piece.code[sampled_at - piece.first_position]) == nullptr) {
     return;
   }
+  FrameTracker frames(result_.frames);
+  frames.begin(static_cast<std::uint32_t>(sample));
+  const std::uint32_t frame = frames.current();
   const auto add = [&](std::uint64_t at, const Registers& before) {
     const auto distance = static_cast<std::int64_t>(at - sampled_at);
     list_.add(*instruction_at(at), before, static_cast<std::uint32_t>(sample), distance,
               distance == 0  ? Origin::kSampled
               : distance < 0 ? Origin::kBackward
-                             : Origin::kForward);
+                             : Origin::kForward,
+              frame, at);
   };
   const auto is_fallthrough = [&](std::uint64_t at) {
     const Instruction* instruction = instruction_at(at);

@@ -27,6 +27,19 @@ enum class Origin : std::uint8_t {
   kPcRelative,  // from control flow alone
 };
 
+inline constexpr std::uint32_t kNoSample = ~0U;
+inline constexpr std::uint64_t kNoPosition = ~0ULL;
+inline constexpr std::uint32_t kNoFrame = ~0U;
+
+// A function's frame: called from another one that the replay passed, or the frame of a sample, or of the so-many-th
+// caller of that.
+struct CallFrame {
+  std::uint32_t parent = kNoFrame;  // in RebuiltThread::frames; kNoFrame: what follows is known instead
+  std::uint64_t returns_to = 0;     // just behind the call
+  std::uint32_t sample = kNoSample;
+  std::uint32_t returned = 0;
+};
+
 struct RebuiltAccess {
   std::uint64_t code = 0;  // address of the instruction
   std::uint64_t address = 0;
@@ -35,8 +48,10 @@ struct RebuiltAccess {
   bool is_atomic = false;  // lock prefix or xchg
   bool is_stack = false;   // the address was computed from rsp, or from rbp as a frame pointer
   Origin origin = Origin::kSampled;
-  std::uint32_t sample = 0;   // index of the sample it was rebuilt from
-  std::int64_t distance = 0;  // in instructions from that sample; negative: before it
+  std::uint32_t sample = 0;              // index of the sample it was rebuilt from; kNoSample: from the path alone
+  std::int64_t distance = 0;             // in instructions from that sample; negative: before it
+  std::uint64_t position = kNoPosition;  // on the thread's path, if that is known
+  std::uint32_t frame = kNoFrame;        // in RebuiltThread::frames
 };
 
 struct RebuildOptions {
@@ -64,11 +79,12 @@ struct RebuildCounts {
 
 struct RebuiltThread {
   std::vector<RebuiltAccess> accesses;  // in the order of execution as far as known; each once
+  std::vector<CallFrame> frames;
   RebuildCounts counts;
 };
 
-// All of a thread. Work is proportional to samples, so callers split a thread by samples
-// [first, last) to work in parallel; pieces put together are the whole.
+// All of a thread; without samples, what its path alone tells (both numbers are 0 then). Work is proportional to
+// samples, so callers split a thread by samples [first, last) to work in parallel; pieces put together are the whole.
 [[nodiscard]] RebuiltThread rebuild(const CodeSpace& code, const RecordedThread& thread, std::size_t first_sample,
                                     std::size_t last_sample, const RebuildOptions& options = {});
 

@@ -67,6 +67,7 @@ Json side_of(const RacingAccess& access, const Dictionary& dictionary) {
   }
   if (includes(access.traits, AccessTraits::kSampled)) side["origin"] = "sampled";
   if (includes(access.traits, AccessTraits::kRebuilt)) side["origin"] = "rebuilt";
+  if (includes(access.traits, AccessTraits::kCallersUnknown)) side["callers"] = "unknown";
   return side;
 }
 

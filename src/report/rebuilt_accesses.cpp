@@ -41,6 +41,8 @@ replay::RebuiltThread sampled_only(const replay::CodeSpace& code, const Recorded
     access.is_atomic = (site.flags & watch::kAtomicSite) != 0;
     access.is_stack = (site.flags & watch::kStackSite) != 0;
     access.sample = static_cast<std::uint32_t>(at);
+    access.frame = static_cast<std::uint32_t>(result.frames.size());
+    result.frames.push_back({replay::kNoFrame, 0, access.sample, 0});
     for (const std::uint8_t direction : {watch::kReads, watch::kWrites}) {
       if ((site.flags & direction) == 0) continue;
       access.is_write = direction == watch::kWrites;
@@ -71,6 +73,7 @@ RebuiltAccesses rebuild_accesses(const Recording& recording, const std::vector<C
   for (std::size_t at = 0; at < recording.threads.size(); ++at) {
     const std::size_t count = recording.threads[at].samples.size();
     samples += count;
+    if (count == 0 && !recording.threads[at].path.empty()) pieces.push_back({at, 0, 0, {}});
     for (std::size_t first = 0; first < count; first += kSamplesInPiece) {
       pieces.push_back({at, first, std::min(count, first + kSamplesInPiece), {}});
     }
@@ -102,29 +105,72 @@ RebuiltAccesses rebuild_accesses(const Recording& recording, const std::vector<C
 
   RebuiltAccesses result;
   result.threads.resize(recording.threads.size());
+  result.frames.resize(recording.threads.size());
   for (Piece& piece : pieces) {
-    auto& all = result.threads[piece.thread];
-    all.insert(all.end(), piece.rebuilt.accesses.begin(), piece.rebuilt.accesses.end());
     add_counts(piece.rebuilt.counts, stats);
+    auto& all = result.threads[piece.thread];
+    auto& frames = result.frames[piece.thread];
+    const auto base = static_cast<std::uint32_t>(frames.size());
+    for (replay::CallFrame frame : piece.rebuilt.frames) {
+      if (frame.parent != replay::kNoFrame) frame.parent += base;
+      frames.push_back(frame);
+    }
+    for (replay::RebuiltAccess access : piece.rebuilt.accesses) {
+      if (access.frame != replay::kNoFrame) access.frame += base;
+      all.push_back(access);
+    }
+    piece.rebuilt = {};
   }
   result.warnings = code.warnings();
   return result;
 }
 
-PathKnowledge::PathKnowledge(const RecordedThread& thread, const std::function<bool(std::uint64_t code)>& is_library) {
+PathPlaces::PathPlaces(const RecordedThread& thread, const std::function<bool(std::uint64_t code)>& is_library)
+    : thread_(thread) {
   for (const PathPiece& piece : thread.path) {
+    bool is_inside = false;
     for (std::size_t at = 0; at < piece.code.size(); ++at) {
-      if (is_library(piece.code[at])) library_.push_back(piece.first_position + at);
+      const std::uint64_t position = piece.first_position + at;
+      if (is_library(piece.code[at])) {
+        is_inside = false;
+        continue;
+      }
+      // A piece that was only cut for its length goes on.
+      const bool goes_on =
+          is_inside || (at == 0 && !piece.is_after_gap && !stretches_.empty() && stretches_.back().end == position);
+      if (!goes_on) stretches_.push_back({position, position, std::nullopt});
+      stretches_.back().end = position + 1;
+      is_inside = true;
     }
   }
+  for (const RegisterSample& sample : thread.samples) {
+    if (sample.position) learn({*sample.position, sample.time, sample.time});
+  }
+  for (const PathMark& mark : thread.marks) learn(mark);
 }
 
-bool PathKnowledge::crosses_library(const RegisterSample& sample, std::int64_t distance) const {
-  if (library_.empty() || !sample.position || distance == 0) return false;
-  const std::uint64_t there = *sample.position + static_cast<std::uint64_t>(distance);
-  const auto [low, high] = std::minmax(*sample.position, there);
-  const auto found = std::lower_bound(library_.begin(), library_.end(), low);
-  return found != library_.end() && *found <= high;
+const PathPlaces::Stretch* PathPlaces::stretch_at(std::uint64_t position) const {
+  auto after = std::ranges::upper_bound(stretches_, position, {}, &Stretch::begin);
+  if (after == stretches_.begin() || position >= (--after)->end) return nullptr;
+  return &*after;
+}
+
+void PathPlaces::learn(const PathMark& mark) {
+  const Stretch* const stretch = stretch_at(mark.position);
+  if (stretch == nullptr || stretch->time) return;
+  // Only if the log has nothing in the meantime.
+  const auto first = std::ranges::lower_bound(thread_.log, mark.from, {}, &LoggedEvent::time);
+  const bool is_certain = mark.from == mark.until || first == thread_.log.end() || first->time > mark.until;
+  if (is_certain) stretches_[static_cast<std::size_t>(stretch - stretches_.data())].time = mark.from;
+}
+
+std::optional<std::uint64_t> PathPlaces::time_of(const replay::RebuiltAccess& access) const {
+  if (access.position == replay::kNoPosition) {
+    if (access.sample >= thread_.samples.size()) return std::nullopt;
+    return thread_.samples[access.sample].time;
+  }
+  const Stretch* const stretch = stretch_at(access.position);
+  return stretch == nullptr ? std::nullopt : stretch->time;
 }
 
 }  // namespace deadheat

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,22 +16,37 @@ namespace deadheat {
 
 struct RebuiltAccesses {
   std::vector<std::vector<replay::RebuiltAccess>> threads;  // as in the recording
+  std::vector<std::vector<replay::CallFrame>> frames;       // of their accesses, likewise
   std::vector<std::string> warnings;                        // files that could not be used
 };
 
 [[nodiscard]] RebuiltAccesses rebuild_accesses(const Recording& recording, const std::vector<CodeMapping>& mappings,
                                                const RecordingRequest& request, RecordingStats& stats);
 
-// Where a thread's known path goes through libraries, where it may synchronise. An access on the other side
-// of such a place than its sample belongs to another stretch, nobody knows which.
-class PathKnowledge {
+// When a thread made the accesses of its path, as far as its log can tell the difference.
+//
+// A path is a row of stretches of the program's own code; between two of them it goes through libraries, where it may
+// synchronise, or is not known. Within a stretch nothing is logged, so one moment that is known of any
+// of its instructions (a sample, a mark) is as good as any other: no entry of the log is between it and the rest.
+class PathPlaces {
  public:
-  PathKnowledge(const RecordedThread& thread, const std::function<bool(std::uint64_t code)>& is_library);
-  // Of an access so many instructions after (before) the sample. Without a path replay does not enter libraries.
-  [[nodiscard]] bool crosses_library(const RegisterSample& sample, std::int64_t distance) const;
+  PathPlaces(const RecordedThread& thread, const std::function<bool(std::uint64_t code)>& is_library);
+  // Nothing where no moment of the stretch is certain. Without a path: of the sample; replay does not enter libraries
+  // then.
+  [[nodiscard]] std::optional<std::uint64_t> time_of(const replay::RebuiltAccess& access) const;
 
  private:
-  std::vector<std::uint64_t> library_;  // positions, sorted
+  struct Stretch {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::optional<std::uint64_t> time;
+  };
+
+  void learn(const PathMark& mark);
+  [[nodiscard]] const Stretch* stretch_at(std::uint64_t position) const;
+
+  const RecordedThread& thread_;
+  std::vector<Stretch> stretches_;  // by position
 };
 
 }  // namespace deadheat

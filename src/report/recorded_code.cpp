@@ -78,7 +78,6 @@ RecordedCode::RecordedCode(const Recording& recording, std::shared_ptr<Symbolize
   for (const RecordedThread& thread : recording.threads) {
     dictionary_.threads[thread.id] = raw(thread.id) == 0 ? "main" : thread.name;
   }
-  origins_.push_back(AccessOrigin::kSampled);  // of the unknown site
 }
 
 std::vector<CodeMapping> RecordedCode::replayed() const {
@@ -120,7 +119,7 @@ SiteId RecordedCode::site_of(std::uint64_t code, AccessOrigin origin) {
   const auto [found, is_new] = sites_.try_emplace({code, origin}, SiteId::kUnknown);
   if (is_new) {
     found->second = add_site(code);
-    origins_.push_back(origin);
+    known_.emplace(found->second, std::pair(code, origin));
   }
   return found->second;
 }
@@ -136,8 +135,38 @@ SiteId RecordedCode::add_site(std::uint64_t code) {
 }
 
 AccessTraits RecordedCode::traits_of(SiteId site) const {
-  if (site == SiteId::kUnknown || raw(site) >= origins_.size()) return AccessTraits::kNone;
-  return origins_[raw(site)] == AccessOrigin::kSampled ? AccessTraits::kSampled : AccessTraits::kRebuilt;
+  const auto found = known_.find(site);
+  if (found == known_.end()) return AccessTraits::kNone;
+  return found->second.second == AccessOrigin::kSampled ? AccessTraits::kSampled : AccessTraits::kRebuilt;
+}
+
+std::uint64_t RecordedCode::code_of(SiteId site) const {
+  const auto found = known_.find(site);
+  return found == known_.end() ? 0 : found->second.first;
+}
+
+std::vector<SiteId> RecordedCode::frames_of(std::uint64_t code) {
+  const auto [found, is_new] = frames_.try_emplace(code);
+  if (is_new) {
+    if (const Module* const module = module_at(code)) {
+      for (const Site& site : symbolizer_->frames({module->mapping.path, code - module->bias})) {
+        found->second.push_back(dictionary_.sites.add(site));
+      }
+    } else {
+      Site site;
+      site.offset = code;
+      found->second.push_back(dictionary_.sites.add(std::move(site)));
+    }
+  }
+  return found->second;
+}
+
+std::vector<UnwoundFile> RecordedCode::files() const {
+  std::map<std::string, std::uint64_t> files;
+  for (const auto& [begin, module] : modules_) files.emplace(module.mapping.path, module.bias);
+  std::vector<UnwoundFile> result;
+  for (const auto& [path, bias] : files) result.push_back({path, bias});
+  return result;
 }
 
 std::optional<NamedRange> RecordedCode::global_at(Address address, Address& begin) {

@@ -13,6 +13,7 @@
 #include "image/atomic_code.h"
 #include "model/dictionary.h"
 #include "model/finding.h"
+#include "report/sampled_stack.h"
 #include "report/symbolizer.h"
 #include "trace/recording.h"
 
@@ -41,6 +42,12 @@ class RecordedCode {
 
   // Sites are found as they are asked for; a dictionary has their words.
   [[nodiscard]] SiteId site_of(std::uint64_t code, AccessOrigin origin);
+  // The functions that the compiler put into each other there, innermost first; never empty.
+  [[nodiscard]] std::vector<SiteId> frames_of(std::uint64_t code);
+  // Of a site that site_of() gave; 0: unknown.
+  [[nodiscard]] std::uint64_t code_of(SiteId site) const;
+  // For their unwind tables.
+  [[nodiscard]] std::vector<UnwoundFile> files() const;
   [[nodiscard]] AccessTraits traits_of(SiteId site) const;
   [[nodiscard]] const Dictionary& dictionary() const { return dictionary_; }
   [[nodiscard]] Dictionary& dictionary() { return dictionary_; }
@@ -64,7 +71,8 @@ class RecordedCode {
   std::shared_ptr<Symbolizer> symbolizer_;
   Dictionary dictionary_;
   std::map<std::pair<std::uint64_t, AccessOrigin>, SiteId> sites_;
-  std::vector<AccessOrigin> origins_;  // by site
+  std::map<std::uint64_t, std::vector<SiteId>> frames_;
+  std::map<SiteId, std::pair<std::uint64_t, AccessOrigin>> known_;  // of sites_, the other way round
 };
 
 }  // namespace deadheat

@@ -12,6 +12,7 @@
 #include "report/describe.h"
 #include "report/fingerprint.h"
 #include "report/rebuilt_accesses.h"
+#include "report/recorded_callers.h"
 #include "report/recorded_code.h"
 #include "trace/recorded_order.h"
 
@@ -25,7 +26,8 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 
 // What is known of one thread.
 struct ThreadAccesses {
-  std::vector<PlacedAccess> accesses;
+  std::vector<PlacedAccess> accesses;  // numbered by their frames
+  std::vector<replay::CallFrame> frames;
 };
 
 class Analyser {
@@ -57,6 +59,7 @@ class Analyser {
     threads_.resize(recording_.threads.size());
     for (std::size_t at = 0; at < threads_.size(); ++at)
       choose(recording_.threads[at], rebuilt.threads[at], threads_[at]);
+    for (std::size_t at = 0; at < threads_.size(); ++at) threads_[at].frames = std::move(rebuilt.frames[at]);
     result_.stats.seconds.rebuild = seconds_since(begin);
     for (const RecordedThread& thread : recording_.threads) {
       result_.stats.samples += thread.samples.size();
@@ -66,7 +69,7 @@ class Analyser {
 
   void choose(const RecordedThread& thread, const std::vector<replay::RebuiltAccess>& rebuilt, ThreadAccesses& into) {
     RecordingStats& stats = result_.stats;
-    const PathKnowledge path(thread, [this](std::uint64_t code) { return code_.is_library(code); });
+    const PathPlaces places(thread, [this](std::uint64_t code) { return code_.is_library(code); });
     for (const replay::RebuiltAccess& access : rebuilt) {
       ++stats.accesses;
       if (access.origin == replay::Origin::kSampled) ++stats.sampled_accesses;
@@ -79,8 +82,7 @@ class Analyser {
         ++stats.library;
       } else if (access.is_atomic || code_.is_atomic(access.code)) {
         ++stats.atomic;
-      } else if (access.size == 0 || access.size > kMaxAccessSize || access.sample >= thread.samples.size() ||
-                 path.crosses_library(thread.samples[access.sample], access.distance)) {
+      } else if (const auto time = places.time_of(access); !time || access.size == 0 || access.size > kMaxAccessSize) {
         ++stats.unsure;
       } else {
         ++stats.compared;
@@ -88,12 +90,11 @@ class Analyser {
             access.origin == replay::Origin::kSampled ? AccessOrigin::kSampled : AccessOrigin::kRebuilt;
         const Event event = access.is_write ? events::write(thread.id, access.address, access.size)
                                             : events::read(thread.id, access.address, access.size);
-        into.accesses.push_back({access.sample, events::at(event, code_.site_of(access.code, origin))});
+        into.accesses.push_back({*time, events::at(event, code_.site_of(access.code, origin)), access.frame});
       }
     }
-    // The order of accesses around one sample does not matter: they are of one thread and one stretch.
-    std::sort(into.accesses.begin(), into.accesses.end(),
-              [](const PlacedAccess& one, const PlacedAccess& other) { return one.sample < other.sample; });
+    // The order of accesses of one moment does not matter: they are of one thread and one stretch.
+    std::ranges::sort(into.accesses, {}, &PlacedAccess::time);
   }
 
   // Comparing means: as if the log told everything.
@@ -119,6 +120,7 @@ class Analyser {
     analysis.incomplete = recording_.incomplete;
     analysis.counters = detector->counters();
     analysis.findings = merge(detector->findings());
+    for (Finding& finding : analysis.findings) tell_callers(finding);
     for (const Finding& finding : analysis.findings) name_memory(finding, stream);
     analysis.dictionary = code_.dictionary();
     result_.stats.seconds.detect += seconds_since(begin);
@@ -141,6 +143,16 @@ class Analyser {
       }
     }
     return merged;
+  }
+
+  void tell_callers(Finding& finding) {
+    for (RacingAccess* side : {&finding.earlier, &finding.later}) {
+      for (std::size_t at = 0; at < threads_.size(); ++at) {
+        if (recording_.threads[at].id != side->thread || side->kind == AccessKind::kFree) continue;
+        callers_.complete(*side, finding.address, finding.size, recording_.threads[at], threads_[at].accesses,
+                          threads_[at].frames);
+      }
+    }
   }
 
   // A global by its name, a block by its allocation.
@@ -171,14 +183,24 @@ class Analyser {
   const RecordingRequest& request_;
   Clock::time_point begin_;
   RecordedCode code_;
+  RecordedCallers callers_{code_};
   std::vector<ThreadAccesses> threads_;
   RecordingAnalysis result_;
 };
 
 }  // namespace
 
-RecordingAnalysis analyse_recording(const Recording& recording, const RecordingRequest& request) {
-  return Analyser(recording, request).run();
+RecordingAnalysis analyse_recording(Recording& recording, const RecordingRequest& request) {
+  const auto begin = std::chrono::steady_clock::now();
+  // Libraries as well: without a filter the trace goes through them.
+  const bool has_trace = !recording.trace.empty();
+  const replay::TracePathCounts trace =
+      has_trace ? decode_traces(recording, replay::CodeSpace::load(recording.mappings)) : replay::TracePathCounts{};
+  const double seconds = seconds_since(begin);
+  RecordingAnalysis result = Analyser(recording, request).run();
+  result.stats.trace = trace;
+  result.stats.seconds.decode = seconds;
+  return result;
 }
 
 }  // namespace deadheat

@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "core/detector.h"
+#include "replay/trace_paths.h"
 #include "report/analysis.h"
 #include "trace/recording.h"
 
@@ -38,9 +39,12 @@ struct RecordingRequest {
 
 struct RecordingPhases {
   double code = 0;     // files read, what is atomic in them
+  double decode = 0;   // of a processor's trace
   double rebuild = 0;  // accesses
   double order = 0;
   double detect = 0;
+
+  [[nodiscard]] double all() const { return code + decode + rebuild + order + detect; }
 };
 
 struct RecordingStats {
@@ -61,6 +65,7 @@ struct RecordingStats {
   std::uint64_t unsure = 0;    // across a call that may have synchronised
   std::uint64_t compared = 0;  // what is left
   std::uint64_t log_entries = 0;
+  replay::TracePathCounts trace;  // of the processors' traces, if there are any
   RecordingPhases seconds;
 };
 
@@ -73,6 +78,7 @@ struct RecordingAnalysis {
   RecordingStats stats;
 };
 
-[[nodiscard]] RecordingAnalysis analyse_recording(const Recording& recording, const RecordingRequest& request);
+// A processor's trace in it becomes paths first.
+[[nodiscard]] RecordingAnalysis analyse_recording(Recording& recording, const RecordingRequest& request);
 
 }  // namespace deadheat

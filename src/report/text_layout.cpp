@@ -79,6 +79,7 @@ void add_access(std::string& out, std::string_view label, const RacingAccess& ac
   if (has_clock) line += fmt::format(", epoch {}@{}", access.clock, raw(access.thread));
   add_line(out, label, line, colour);
   add_stack(out, stack_of(access), dictionary, colour);
+  if (includes(access.traits, AccessTraits::kCallersUnknown)) add_line(out, "", "callers not known", colour);
   if (!has_clock) return;
   if (includes(access.traits, AccessTraits::kLocksUnknown)) {
     add_line(out, "", "which locks it held is not known any more", colour);

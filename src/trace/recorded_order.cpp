@@ -37,7 +37,7 @@ class ThreadCursor {
   [[nodiscard]] bool is_done() const { return entry_ == log().size() && !has_access(); }
   [[nodiscard]] bool is_access_next() const {
     if (!has_access()) return false;
-    return entry_ == log().size() || sample_time(ordered_->accesses[access_].sample) < log()[entry_].time;
+    return entry_ == log().size() || ordered_->accesses[access_].time < log()[entry_].time;
   }
   [[nodiscard]] std::uint64_t time() const { return entry_ == log().size() ? ~std::uint64_t{0} : log()[entry_].time; }
   // Of equal times: releases, accesses, acquires.
@@ -51,7 +51,6 @@ class ThreadCursor {
  private:
   [[nodiscard]] const std::vector<LoggedEvent>& log() const { return ordered_->thread->log; }
   [[nodiscard]] bool has_access() const { return access_ < ordered_->accesses.size(); }
-  [[nodiscard]] std::uint64_t sample_time(std::uint32_t sample) const { return ordered_->thread->samples[sample].time; }
 
   const OrderedThread* ordered_;
   std::size_t entry_ = 0;

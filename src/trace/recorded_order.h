@@ -40,15 +40,16 @@
 
 namespace deadheat {
 
-// An access of one thread, known by the sample that it was rebuilt from.
+// An access of one thread, with a time that no log entry of this thread parts it from.
 struct PlacedAccess {
-  std::uint32_t sample = 0;
+  std::uint64_t time = 0;
   Event event;
+  std::uint32_t number = 0;  // the caller's own
 };
 
 struct OrderedThread {
   const RecordedThread* thread = nullptr;
-  std::span<const PlacedAccess> accesses;  // by sample
+  std::span<const PlacedAccess> accesses;  // by time
   bool is_opaque = false;
 };
 

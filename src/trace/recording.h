@@ -93,6 +93,13 @@ struct PathPiece {
   bool is_after_gap = false;         // something was lost before it
 };
 
+// The thread was at that place of its path, just before that instruction, not before `from` and not after `until`.
+struct PathMark {
+  std::uint64_t position = 0;
+  std::uint64_t from = 0;
+  std::uint64_t until = 0;
+};
+
 struct RecordedThread {
   ThreadId id{};
   std::uint32_t system_id = 0;  // gettid()
@@ -101,6 +108,39 @@ struct RecordedThread {
   std::vector<LoggedEvent> log;         // by time
   std::vector<RegisterSample> samples;  // by time
   std::vector<PathPiece> path;          // empty without control flow
+  std::vector<PathMark> marks;          // by position; samples with a position are marks as well
+};
+
+// One moment in both clocks: ticks of the processor's counter, nanoseconds of CLOCK_MONOTONIC_RAW.
+struct ClockPair {
+  std::uint64_t ticks = 0;
+  std::uint64_t time = 0;
+};
+
+// Bytes of Intel PT as a processor wrote them.
+struct TraceBytes {
+  std::uint32_t processor = 0;
+  std::uint64_t offset = 0;  // of the first, in all that this processor wrote
+  std::vector<std::byte> bytes;
+};
+
+// A stretch of a processor's trace in which it ran one thread: from the moment that the thread was put on the
+// processor, or the last range ended, until it was taken off or the system looked.
+struct TraceRange {
+  std::uint32_t processor = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+  std::uint32_t system_id = 0;
+  std::uint64_t time = 0;  // when it ended
+  bool has_loss = false;   // bytes of it were lost
+};
+
+// How the times in a processor's trace are to be read; zeros: from its full time stamps alone.
+struct TraceTiming {
+  std::uint64_t mtc_period = 0;         // log2, in ticks of the crystal clock
+  std::uint64_t nominal_frequency = 0;  // the processor's, in units of 100 MHz
+  std::uint64_t counter_ratio = 0;      // ticks of the processor's counter per ratio_divisor of the crystal's
+  std::uint64_t ratio_divisor = 0;
 };
 
 struct Recording {
@@ -111,6 +151,10 @@ struct Recording {
   std::uint64_t process = 0;
   std::vector<CodeMapping> mappings;
   std::vector<RecordedThread> threads;
+  std::vector<ClockPair> clocks;         // in the order of the recording
+  std::vector<TraceBytes> trace;         // of a processor in order; becomes paths by replay/trace_paths.h
+  std::vector<TraceRange> trace_ranges;  // likewise
+  TraceTiming trace_timing;
   std::uint64_t lost_samples = 0;
   std::uint64_t lost_log_entries = 0;
   std::uint64_t foreign_samples = 0;  // of threads that have no log

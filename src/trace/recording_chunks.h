@@ -21,7 +21,19 @@ inline constexpr char kMagic[8] = {'D', 'H', 'R', 'E', 'C', 'O', 'R', 'D'};
 inline constexpr std::size_t kMostPayload = 64U << 20U;
 inline constexpr std::uint64_t kNoPosition = ~0ULL;
 
-enum ChunkType : std::uint32_t { kHead = 1, kMapping, kName, kSamples, kPath, kClock, kTrace, kEnd };
+enum ChunkType : std::uint32_t {
+  kHead = 1,
+  kMapping,
+  kName,
+  kSamples,
+  kPath,
+  kClock,
+  kTrace,
+  kEnd,
+  kMark,
+  kTraceRange,
+  kTraceTiming
+};
 
 struct FileHead {
   char magic[8] = {};

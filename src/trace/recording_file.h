@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,12 +21,6 @@
 namespace deadheat {
 
 inline constexpr std::uint32_t kRecordingVersion = 1;
-
-// One moment in both clocks: ticks of the processor's counter, nanoseconds of CLOCK_MONOTONIC_RAW.
-struct ClockPair {
-  std::uint64_t ticks = 0;
-  std::uint64_t time = 0;
-};
 
 class RecordingWriter {
  public:
@@ -42,9 +38,12 @@ class RecordingWriter {
   void add_name(std::uint32_t system_id, std::string_view name);
   void add_sample(std::uint32_t system_id, const RegisterSample& sample);
   void add_path(std::uint32_t system_id, const PathPiece& piece);
+  void add_mark(std::uint32_t system_id, const PathMark& mark);
   void add_clock(ClockPair pair);
   // Bytes of a processor's trace, as it wrote them.
   void add_trace(std::uint32_t processor, std::uint64_t offset, std::span<const std::byte> bytes);
+  void add_trace_range(const TraceRange& range);
+  void add_trace_timing(const TraceTiming& timing);
   // What is kept in memory goes to the file. The first failure stays: nothing more is written.
   void flush();
   // The last chunk. kIo: something could not be written, now or before.
@@ -56,6 +55,7 @@ class RecordingWriter {
  private:
   RecordingWriter(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
   void write_chunk(std::uint32_t type, std::span<const std::byte> payload);
+  void write_numbers(std::uint32_t type, std::initializer_list<std::uint64_t> numbers);
   void write_all(std::span<const std::byte> bytes);
 
   int descriptor_;
@@ -70,6 +70,11 @@ class RecordingWriter {
 
 // kIo: not there. kMalformed: no recording, or damaged in its beginning. kUnsupported: of another version.
 [[nodiscard]] Result<Recording> read_recording(const std::string& directory);
+
+// From ticks of the processor's counter to nanoseconds of CLOCK_MONOTONIC_RAW. kMalformed: too few pairs, or none that
+// make sense.
+using TickConversion = std::function<std::uint64_t(std::uint64_t ticks)>;
+[[nodiscard]] Result<TickConversion> tick_conversion(const std::vector<ClockPair>& clocks);
 
 // The parts of read_recording that parse bytes, for tests.
 struct RecordingBytes {

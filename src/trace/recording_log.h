@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "trace/log_record.h"
 #include "trace/recording.h"
+#include "trace/recording_file.h"
 
 namespace deadheat {
 
@@ -25,9 +26,6 @@ struct LogBytes {
   std::span<const std::byte> log;
   std::span<const std::byte> tail;
 };
-
-// From ticks to nanoseconds of CLOCK_MONOTONIC_RAW.
-using TickConversion = std::function<std::uint64_t(std::uint64_t ticks)>;
 
 // kMalformed, kUnsupported: not an agent's state, or of another version.
 [[nodiscard]] Result<AgentState> parse_agent_state(std::span<const std::byte> bytes);

@@ -30,7 +30,7 @@ struct MainFile {
   std::vector<PlacedSample> samples;
   std::vector<std::pair<std::uint32_t, PathPiece>> paths;
   std::map<std::uint32_t, std::string> names;
-  std::vector<ClockPair> clocks;
+  std::vector<std::pair<std::uint32_t, PathMark>> marks;
   bool has_head = false;
   bool has_end = false;
 };
@@ -104,11 +104,46 @@ bool take_chunk(std::uint32_t type, std::span<const std::byte> payload, MainFile
       return take_path(take, main);
     case kClock: {
       const std::uint64_t ticks = take.number();
-      main.clocks.push_back({ticks, take.number()});
+      recording.clocks.push_back({ticks, take.number()});
       break;
     }
-    case kTrace:
-      break;  // decoded by the replay, from the file
+    case kTrace: {
+      TraceBytes trace;
+      trace.processor = static_cast<std::uint32_t>(take.number());
+      trace.offset = take.number();
+      const auto bytes = take.rest();
+      trace.bytes.assign(bytes.begin(), bytes.end());
+      if (!take.is_bad()) recording.trace.push_back(std::move(trace));
+      break;
+    }
+    case kMark: {
+      const auto system_id = static_cast<std::uint32_t>(take.number());
+      PathMark mark;
+      mark.position = take.number();
+      mark.from = take.number();
+      mark.until = take.number();
+      if (!take.is_bad()) main.marks.emplace_back(system_id, mark);
+      break;
+    }
+    case kTraceRange: {
+      TraceRange range;
+      range.processor = static_cast<std::uint32_t>(take.number());
+      range.offset = take.number();
+      range.size = take.number();
+      range.system_id = static_cast<std::uint32_t>(take.number());
+      range.time = take.number();
+      range.has_loss = take.number() != 0;
+      if (!take.is_bad()) recording.trace_ranges.push_back(range);
+      break;
+    }
+    case kTraceTiming: {
+      TraceTiming& timing = recording.trace_timing;
+      timing.mtc_period = take.number();
+      timing.nominal_frequency = take.number();
+      timing.counter_ratio = take.number();
+      timing.ratio_divisor = take.number();
+      break;
+    }
     case kEnd: {
       recording.seconds = static_cast<double>(take.number()) / 1e9;
       recording.lost_samples = take.number();
@@ -165,21 +200,6 @@ Result<MainFile> parse_main(std::span<const std::byte> bytes) {
     main.recording.incomplete = "the recorder was killed before it had finished";
   }
   return main;
-}
-
-// The line through the first and the last pair. The counter runs at a constant rate.
-Result<TickConversion> conversion_of(const std::vector<ClockPair>& clocks) {
-  if (clocks.size() < 2 || clocks.back().ticks <= clocks.front().ticks || clocks.back().time <= clocks.front().time) {
-    return malformed("{} does not tell how fast the processor's counter ran", kMainFile);
-  }
-  const ClockPair first = clocks.front();
-  const auto rate = static_cast<long double>(clocks.back().time - first.time) /
-                    static_cast<long double>(clocks.back().ticks - first.ticks);
-  return TickConversion([first, rate](std::uint64_t ticks) {
-    const auto distance = static_cast<long double>(static_cast<std::int64_t>(ticks - first.ticks)) * rate;
-    const auto time = static_cast<long double>(first.time) + distance;
-    return time <= 0 ? 0 : time >= 9e18L ? std::uint64_t{9'000'000'000'000'000'000} : static_cast<std::uint64_t>(time);
-  });
 }
 
 std::string_view reason_of(LogStop stop) {
@@ -244,7 +264,14 @@ void place_samples(MainFile& main) {
     RecordedThread* const thread = thread_at(threads, system_id, ~0ULL);
     if (thread != nullptr) thread->path.push_back(std::move(piece));
   }
+  for (const auto& [system_id, mark] : main.marks) {
+    RecordedThread* const thread = thread_at(threads, system_id, mark.until);
+    if (thread != nullptr) thread->marks.push_back(mark);
+  }
   for (RecordedThread& thread : recording.threads) {
+    // Of damaged files: positions must grow, and pieces must not overlap.
+    std::ranges::sort(thread.marks, {}, &PathMark::position);
+    std::ranges::sort(thread.path, {}, &PathPiece::first_position);
     std::sort(thread.samples.begin(), thread.samples.end(),
               [](const RegisterSample& one, const RegisterSample& other) { return one.time < other.time; });
     if (const auto name = main.names.find(thread.system_id); name != main.names.end()) thread.name = name->second;
@@ -283,6 +310,21 @@ std::optional<std::uint32_t> number_of(const std::string& name, std::string_view
 
 }  // namespace
 
+// The line through the first and the last pair. The counter runs at a constant rate.
+Result<TickConversion> tick_conversion(const std::vector<ClockPair>& clocks) {
+  if (clocks.size() < 2 || clocks.back().ticks <= clocks.front().ticks || clocks.back().time <= clocks.front().time) {
+    return malformed("{} does not tell how fast the processor's counter ran", kMainFile);
+  }
+  const ClockPair first = clocks.front();
+  const auto rate = static_cast<long double>(clocks.back().time - first.time) /
+                    static_cast<long double>(clocks.back().ticks - first.ticks);
+  return TickConversion([first, rate](std::uint64_t ticks) {
+    const auto distance = static_cast<long double>(static_cast<std::int64_t>(ticks - first.ticks)) * rate;
+    const auto time = static_cast<long double>(first.time) + distance;
+    return time <= 0 ? 0 : time >= 9e18L ? std::uint64_t{9'000'000'000'000'000'000} : static_cast<std::uint64_t>(time);
+  });
+}
+
 Result<Recording> parse_recording(const RecordingBytes& bytes) {
   auto parsed = parse_main(bytes.main);
   if (!parsed.ok()) return parsed.error();
@@ -293,7 +335,7 @@ Result<Recording> parse_recording(const RecordingBytes& bytes) {
     if (!state.ok()) return state.error();
     TickConversion to_time = [](std::uint64_t time) { return time; };
     if (state.value().clock == LogClock::kTicks) {
-      auto conversion = conversion_of(main.clocks);
+      auto conversion = tick_conversion(recording.clocks);
       if (!conversion.ok()) return conversion.error();
       to_time = std::move(conversion).value();
     }

@@ -155,13 +155,7 @@ void RecordingWriter::add_path(std::uint32_t system_id, const PathPiece& piece) 
   }
 }
 
-void RecordingWriter::add_clock(ClockPair pair) {
-  std::vector<std::byte> payload;
-  Put put(payload);
-  put.number(pair.ticks);
-  put.number(pair.time);
-  write_chunk(kClock, payload);
-}
+void RecordingWriter::add_clock(ClockPair pair) { write_numbers(kClock, {pair.ticks, pair.time}); }
 
 void RecordingWriter::add_trace(std::uint32_t processor, std::uint64_t offset, std::span<const std::byte> bytes) {
   constexpr std::size_t kMost = kMostPayload - 64;
@@ -173,6 +167,27 @@ void RecordingWriter::add_trace(std::uint32_t processor, std::uint64_t offset, s
     put.bytes(bytes.subspan(at, std::min(kMost, bytes.size() - at)));
     write_chunk(kTrace, payload);
   }
+}
+
+void RecordingWriter::add_mark(std::uint32_t system_id, const PathMark& mark) {
+  write_numbers(kMark, {system_id, mark.position, mark.from, mark.until});
+}
+
+void RecordingWriter::add_trace_range(const TraceRange& range) {
+  write_numbers(kTraceRange, {range.processor, range.offset, range.size, range.system_id, range.time,
+                              range.has_loss ? std::uint64_t{1} : std::uint64_t{0}});
+}
+
+void RecordingWriter::add_trace_timing(const TraceTiming& timing) {
+  write_numbers(kTraceTiming,
+                {timing.mtc_period, timing.nominal_frequency, timing.counter_ratio, timing.ratio_divisor});
+}
+
+void RecordingWriter::write_numbers(std::uint32_t type, std::initializer_list<std::uint64_t> numbers) {
+  std::vector<std::byte> payload;
+  Put put(payload);
+  for (const std::uint64_t number : numbers) put.number(number);
+  write_chunk(type, payload);
 }
 
 Status RecordingWriter::finish(double seconds, std::uint64_t lost_samples, std::string_view incomplete) {

@@ -58,6 +58,62 @@ TEST(RecordTest, AtomicOperationsMakeSuspectsAndNoRace) {
   EXPECT_TRUE(contains(analysed.errors, "std::atomic in its debug information")) << analysed.errors;
 }
 
+// Tracing by single steps can be forbidden as well.
+bool can_step(const CommandResult& result) { return !contains(result.errors, "cannot trace the program"); }
+
+// What the stepping backends share: `work` alone is stepped, its race is found, and the locked variable has none.
+void expect_race_by(const std::string& backend) {
+  const Shell shell;
+  ASSERT_EQ(build(shell, "record_racy").exit_code, 0);
+  const CommandResult recorded =
+      shell.run("deadheat record --backend " + backend + " --function work --period 500 -o run ./record_racy 400 100");
+  if (!can_step(recorded)) GTEST_SKIP() << recorded.errors;
+  ASSERT_EQ(recorded.exit_code, 0) << recorded.errors;
+  const CommandResult analysed = shell.run("deadheat analyze run --stats");
+  EXPECT_EQ(analysed.exit_code, 66) << analysed.output << analysed.errors;
+  EXPECT_TRUE(contains(analysed.output, "by " + backend + ":")) << analysed.output;
+  EXPECT_TRUE(contains(analysed.output, "on (anonymous namespace)::bare")) << analysed.output;
+  EXPECT_FALSE(contains(analysed.output, "on (anonymous namespace)::locked")) << analysed.output;
+  EXPECT_TRUE(contains(analysed.output, "(rebuilt)")) << analysed.output;
+  EXPECT_TRUE(contains(analysed.output, "record_racy.cpp:")) << analysed.output;
+  EXPECT_TRUE(contains(analysed.output, "conflicts 0")) << analysed.output;
+  // Who called is told, or that it is not known.
+  EXPECT_TRUE(contains(analysed.output, "::_M_run()") || contains(analysed.output, "callers not known"))
+      << analysed.output;
+  if (backend == "step") EXPECT_TRUE(contains(analysed.output, "::_M_run()")) << analysed.output;
+}
+
+void expect_no_race_by(const std::string& backend) {
+  const Shell shell;
+  ASSERT_EQ(build(shell, "record_ordered").exit_code, 0);
+  for (const char* way : {"mutex 20", "barrier 10", "pipe 10"}) {
+    const CommandResult recorded = shell.run("deadheat record -q --backend " + backend +
+                                             " --function work_on --period 100 -o run ./record_ordered " + way);
+    if (!can_step(recorded)) GTEST_SKIP() << recorded.errors;
+    ASSERT_EQ(recorded.exit_code, 0) << recorded.errors;
+    const CommandResult analysed = shell.run("deadheat analyze run --stats");
+    EXPECT_EQ(analysed.exit_code, 0) << way << analysed.output << analysed.errors;
+    // Something was compared.
+    EXPECT_FALSE(contains(analysed.output, "compared 0;")) << way << analysed.output;
+  }
+}
+
+TEST(RecordTest, StepsFindARace) { expect_race_by("step"); }
+TEST(RecordTest, StepsOfOrderedProgramsHaveNoRace) { expect_no_race_by("step"); }
+
+// The same way as a recording of Intel's hardware: processors' traces, ranges of threads, samples by time alone.
+TEST(RecordTest, IntelTraceMadeBySoftwareFindsARace) { expect_race_by("software-pt"); }
+TEST(RecordTest, IntelTraceOfOrderedProgramsHasNoRace) { expect_no_race_by("software-pt"); }
+
+TEST(RecordTest, FunctionsThatAreNotThereAreNamed) {
+  const Shell shell;
+  const CommandResult recorded = shell.run("deadheat record --backend step --function nothing_like_it -o run true");
+  if (!can_step(recorded)) GTEST_SKIP() << recorded.errors;
+  EXPECT_EQ(recorded.exit_code, 2) << recorded.errors;
+  EXPECT_TRUE(contains(recorded.errors, "has no function 'nothing_like_it'")) << recorded.errors;
+  EXPECT_EQ(shell.run("deadheat record --backend clock --function main -o run true").exit_code, 2);
+}
+
 TEST(RecordTest, WhatIsWrongIsSaidInOneLine) {
   const Shell shell;
   EXPECT_EQ(shell.run("deadheat record true").exit_code, 2);

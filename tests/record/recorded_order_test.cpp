@@ -11,7 +11,7 @@ namespace {
 constexpr Address kWord = 0x4000;
 constexpr SyncId kLock{0x5000};
 
-// A thread whose samples each have one write of the word.
+// A thread with its log and its writes of the word.
 struct Sketch {
   RecordedThread thread;
   std::vector<PlacedAccess> accesses;
@@ -23,10 +23,7 @@ struct Sketch {
     return *this;
   }
   Sketch& write(std::uint64_t time, Address address = kWord) {
-    RegisterSample sample;
-    sample.time = time;
-    accesses.push_back({static_cast<std::uint32_t>(thread.samples.size()), events::write(thread.id, address, 8)});
-    thread.samples.push_back(sample);
+    accesses.push_back({time, events::write(thread.id, address, 8)});
     return *this;
   }
 };

@@ -12,7 +12,9 @@
 
 #include "record/step_trace.h"
 #include "replay/perf_data.h"
+#include "replay/rebuild.h"
 #include "replay/software_pt.h"
+#include "replay/trace_paths.h"
 
 namespace deadheat::replay {
 namespace {
@@ -127,6 +129,109 @@ TEST(PerfData, RealFileIsParsed) {
   EXPECT_FALSE(parsed.value().recording.mappings.empty());
   EXPECT_FALSE(parsed.value().recording.threads.empty());
   EXPECT_TRUE(read_perf_data(path.string()));
+}
+
+// A perf.data as 'perf record -e intel_pt//u' writes it, of one stepped thread: a mapping for each file, the trace of
+// processor 3, and which thread that was.
+class MadePerfData {
+ public:
+  MadePerfData(const std::vector<CodeMapping>& mappings, std::span<const std::byte> trace) {
+    constexpr std::uint64_t kAttribute = 112;
+    std::vector<std::byte> events;
+    for (const CodeMapping& mapping : mappings) {
+      std::vector<std::byte> body;
+      for (const std::uint32_t number : {kThread, kThread}) put(body, number);
+      for (const std::uint64_t number : {mapping.begin, mapping.end - mapping.begin, mapping.file_offset})
+        put(body, number);
+      body.resize(body.size() + 24);
+      put(body, std::uint32_t{5});  // read, execute
+      put(body, std::uint32_t{2});
+      for (const char letter : mapping.path) body.push_back(static_cast<std::byte>(letter));
+      body.resize((body.size() / 8 + 1) * 8);
+      event(events, 10, body);
+    }
+    std::vector<std::byte> range;
+    for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{trace.size()}, std::uint64_t{0}})
+      put(range, number);
+    event(events, 11, range);
+    std::vector<std::byte> block;
+    for (const std::uint64_t number : {std::uint64_t{trace.size()}, std::uint64_t{0}, std::uint64_t{0}})
+      put(block, number);
+    for (const std::uint32_t number : {0U, kThread, kProcessor, 0U}) put(block, number);
+    perf_event_head(events, 71, block.size());
+    events.insert(events.end(), block.begin(), block.end());
+    events.insert(events.end(), trace.begin(), trace.end());
+    const std::uint64_t begin = 104 + kAttribute + 16;
+    for (const std::uint64_t number : {std::uint64_t{0x32454c4946524550ULL}, std::uint64_t{104}, kAttribute + 16,
+                                       std::uint64_t{104}, kAttribute + 16, begin, std::uint64_t{events.size()}}) {
+      put(bytes, number);
+    }
+    bytes.resize(104);
+    const std::size_t attribute = bytes.size();
+    bytes.resize(begin);
+    const std::uint32_t size = kAttribute;
+    const std::uint64_t fields = 2 | 4 | 128;                 // thread, time, processor
+    const std::uint64_t settings = (1U << 1U) | (1U << 18U);  // inherited; every event has those fields
+    std::memcpy(bytes.data() + attribute + 4, &size, sizeof size);
+    std::memcpy(bytes.data() + attribute + 24, &fields, sizeof fields);
+    std::memcpy(bytes.data() + attribute + 40, &settings, sizeof settings);
+    bytes.insert(bytes.end(), events.begin(), events.end());
+  }
+
+  static constexpr std::uint32_t kThread = 4711;
+  std::vector<std::byte> bytes;
+
+ private:
+  static constexpr std::uint32_t kProcessor = 3;
+
+  template <class T>
+  static void put(std::vector<std::byte>& to, T value) {
+    const auto raw_bytes = std::as_bytes(std::span(&value, 1));
+    to.insert(to.end(), raw_bytes.begin(), raw_bytes.end());
+  }
+  static void perf_event_head(std::vector<std::byte>& to, std::uint32_t type, std::size_t body) {
+    put(to, type);
+    put(to, std::uint16_t{2});  // of the program
+    put(to, static_cast<std::uint16_t>(body + 8));
+  }
+  // With what ends every event: thread, time, processor.
+  static void event(std::vector<std::byte>& to, std::uint32_t type, const std::vector<std::byte>& body) {
+    perf_event_head(to, type, body.size() + 24);
+    to.insert(to.end(), body.begin(), body.end());
+    for (const std::uint32_t number : {kThread, kThread}) put(to, number);
+    put(to, std::uint64_t{1000});
+    for (const std::uint32_t number : {kProcessor, 0U}) put(to, number);
+  }
+};
+
+TEST(PerfData, PathOfAFileGivesAccessesRelativeToTheInstruction) {
+  const auto trace = stepped("hash", 5'000);
+  ASSERT_EQ(trace.threads.size(), 1U);
+  const auto code = CodeSpace::load(trace.mappings);
+  std::vector<std::uint64_t> path;
+  for (const RegisterFile& step : trace.threads[0].steps) path.push_back(step.ip);
+  InstructionCache cache(code);
+  const auto packets = SoftwarePt(cache).encode(std::span(path).first(path.size() - 1), path.back(), 1000);
+  const MadePerfData made(trace.mappings, packets);
+  const std::string name = testing::TempDir() + "made-perf-data";
+  std::ofstream(name, std::ios::binary)
+      .write(reinterpret_cast<const char*>(made.bytes.data()), static_cast<std::streamsize>(made.bytes.size()));
+  auto read = read_perf_data(name);
+  std::filesystem::remove(name);
+  ASSERT_TRUE(read) << read.error().message;
+  Recording& recording = read.value();
+  EXPECT_FALSE(recording.incomplete);
+  const TracePathCounts counts = decode_traces(recording, CodeSpace::load(recording.mappings));
+  EXPECT_EQ(counts.errors, 0U) << counts.first_error;
+  EXPECT_EQ(counts.instructions, path.size() - 1);
+  ASSERT_EQ(recording.threads.size(), 1U);
+  EXPECT_EQ(recording.threads[0].system_id, MadePerfData::kThread);
+  const RebuiltThread rebuilt = rebuild(code, recording.threads[0], 0, 0);
+  EXPECT_GT(rebuilt.accesses.size(), 200U);
+  for (const RebuiltAccess& access : rebuilt.accesses) {
+    EXPECT_EQ(access.code, path[access.position]);
+    EXPECT_EQ(access.sample, kNoSample);
+  }
 }
 
 TEST(PerfData, EveryTruncationIsAnErrorOrShorter) {
