@@ -99,6 +99,10 @@ struct Progress {
   std::uint64_t watched_ns = 0;  // sum over watches
   std::uint64_t threads = 0;
   std::uint64_t lost = 0;  // collisions that could not be sent
+  // What may be spent: watches a second, and millionths of thread_ns and of processor_ns.
+  std::uint64_t rate = 0;
+  std::uint64_t stall_share = 0;
+  std::uint64_t cpu_share = 0;
 };
 
 }  // namespace deadheat::watch

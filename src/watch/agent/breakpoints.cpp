@@ -18,7 +18,6 @@ perf_event_attr make_attributes(std::uint32_t type, std::uint64_t period, std::u
   attributes.type = type;
   attributes.size = sizeof attributes;
   attributes.sample_period = period;
-  attributes.disabled = 1;
   attributes.sigtrap = 1;
   attributes.remove_on_exec = 1;  // sigtrap demands it
   attributes.exclude_kernel = 1;
@@ -40,15 +39,14 @@ int open_event(perf_event_attr& attributes, std::uint32_t thread) {
       raw_call(SYS_perf_event_open, as_argument(&attributes), static_cast<long>(thread), -1, -1, PERF_FLAG_FD_CLOEXEC));
 }
 
-// For one trap.
+// For one trap: the kernel disables it then. A limit that is set while it is enabled already costs no interrupt of the
+// thread's processor, which enabling would; one trap more, in between, does no harm.
 int open_once(perf_event_attr& attributes, std::uint32_t thread) {
+  // A thread may have ended unseen, and its number be another process's by now.
+  if (raw_call(SYS_tgkill, raw_call(SYS_getpid), static_cast<long>(thread), 0) != 0) return -ESRCH;
   const int event = open_event(attributes, thread);
-  if (event < 0) return event;
-  // A thread may have ended unseen and its number be another process's by now.
-  const bool is_ours = raw_call(SYS_tgkill, raw_call(SYS_getpid), static_cast<long>(thread), 0) == 0;
-  if (is_ours && raw_call(SYS_ioctl, event, PERF_EVENT_IOC_REFRESH, 1) == 0) return event;
-  close_event(event);
-  return -ESRCH;
+  if (event >= 0) raw_call(SYS_ioctl, event, PERF_EVENT_IOC_REFRESH, 1);
+  return event;
 }
 
 std::uint64_t watched_by_nobody = 0;
@@ -78,6 +76,7 @@ std::uint32_t watchable_size(Address address, std::uint32_t size) {
 
 int check_breakpoints() {
   perf_event_attr attributes = make_breakpoint(reinterpret_cast<Address>(&watched_by_nobody), 8, Watched::kStores, 0);
+  attributes.disabled = 1;
   const int event = open_event(attributes, 0);
   if (event < 0) return event;
   close_event(event);
@@ -100,7 +99,6 @@ void close_event(int event) { raw_call(SYS_close, event); }
 std::uint64_t measure_slow_page() {
   const std::uint64_t before = time_to_clear_page();
   perf_event_attr attributes = make_breakpoint(reinterpret_cast<Address>(&watched_by_nobody), 8, Watched::kStores, 0);
-  attributes.disabled = 0;
   const int event = open_event(attributes, 0);
   if (event < 0) return 0;
   const std::uint64_t watched = time_to_clear_page();

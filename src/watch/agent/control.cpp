@@ -46,7 +46,8 @@ constexpr std::uint64_t kBrokeWait = 20 * kMillisecond;  // until there is somet
 constexpr std::uint64_t kProgressInterval = 500 * kMillisecond;
 constexpr std::uint64_t kCreditTime = 500 * kMillisecond;
 constexpr std::uint64_t kMostDebt = 50 * kMillisecond;
-constexpr std::uint64_t kFirstCredit = 20 * kMillisecond;  // of processor time
+constexpr std::uint64_t kMostProcessorDebt = 500 * kMillisecond;
+constexpr std::uint64_t kFirstCredit = 4 * kMillisecond;  // of processor time
 constexpr std::int64_t kOneWatch = 1'000'000'000;
 constexpr std::size_t kStack = 128 * 1024;
 constexpr std::uint64_t kFinishPatience = 2 * kSecond;
@@ -167,7 +168,7 @@ class Accountant {
     const std::int64_t first = kFirstCredit;
     const std::int64_t most = share_of(kCreditTime, settings.cpu_share);
     budget.processor.earn(share_of(processor - last_processor_, settings.cpu_share), most > first ? most : first);
-    budget.processor.limit_debt(kMostDebt);
+    budget.processor.limit_debt(kMostProcessorDebt);
     earn_stalls(wall);
     last_wall_ = now;
     last_processor_ = processor;
@@ -347,7 +348,7 @@ void work(std::uint64_t& next_progress, std::uint64_t& next_wake) {
   if (now >= next_progress) {
     if (code_ranges.refresh()) tell_modules();
     if (attached != nullptr) reconcile_threads(own_number);
-    tell_progress(now - start_ns);
+    tell_progress(now - start_ns, settings);
     next_progress = now + kProgressInterval;
   }
   if (next_progress < next_wake) next_wake = next_progress;
@@ -387,7 +388,7 @@ void finish_here() {
   if (const char* const reason = finish_reason.load(std::memory_order_relaxed)) tell_message(reason);
   const std::uint64_t now = read_clock(CLOCK_MONOTONIC);
   accountant.advance(now);
-  tell_progress(now - start_ns);
+  tell_progress(now - start_ns, settings);
   if (thread_counts.uncovered.load(std::memory_order_relaxed) != 0) {
     tell_message("some threads were not watched: too many of them, or their breakpoints are taken");
   }

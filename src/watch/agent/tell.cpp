@@ -189,7 +189,7 @@ void tell_message(const char* text, const char* more) {
   send_packet(message.head, PacketKind::kMessage, sizeof message, Patience::kSome);
 }
 
-void tell_progress(std::uint64_t elapsed_ns) {
+void tell_progress(std::uint64_t elapsed_ns, const Settings& settings) {
   Progress progress;
   progress.elapsed_ns = elapsed_ns;
   progress.sites = sites.sampleable();
@@ -208,6 +208,9 @@ void tell_progress(std::uint64_t elapsed_ns) {
   progress.watched_ns = counters.watched_ns.get();
   progress.threads = thread_counts.begun.load(std::memory_order_relaxed);
   progress.lost = counters.lost.get();
+  progress.rate = settings.rate;
+  progress.stall_share = settings.stall_share;
+  progress.cpu_share = settings.cpu_share;
   send_packet(progress.head, PacketKind::kProgress, sizeof progress);
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "watch/agent/settings.h"
 #include "watch/watch_packet.h"
 
 namespace deadheat::watch {
@@ -26,7 +27,7 @@ void forget_socket();
 void tell_hello(std::uint64_t start_ns, std::uint32_t modules, std::uint32_t sites);
 void tell_modules();
 void tell_message(const char* text, const char* more = "");
-void tell_progress(std::uint64_t elapsed_ns);
+void tell_progress(std::uint64_t elapsed_ns, const Settings& settings);
 void tell_bye();
 
 // The two sides of a collision; the same pair of instructions at most three times as a suspect
