@@ -257,11 +257,11 @@ void WatchSession::show_summary() {
                     elapsed, counted(latest_.watches, "look"), latest_.sites_covered, latest_.sites,
                     counted(latest_.stalls, "stop"), 1e3 * seconds(latest_.stalled_ns), seconds(latest_.agent_ns)));
     const WatchSpending spent = spending_of(latest_);
-    print_note(fmt::format("spent of the budgets: {:.1f} of {} watches a second, stops {:.2f}% of {:g}% of the threads' "
-                           "time, processor time {:.2f}% of {:g}% ({:.0f} ms, and about {:.0f} ms of slower code)",
-                           elapsed > 0 ? static_cast<double>(latest_.watches) / elapsed : 0, latest_.rate, spent.stops,
-                           spent.stops_budget, spent.processor, spent.processor_budget, 1e3 * seconds(latest_.agent_ns),
-                           1e3 * seconds(latest_.slow_ns)));
+    print_note(fmt::format(
+        "spent of the budgets: {:.1f} of {} watches a second, stops {:.2f}% of {:g}% of the threads' "
+        "time, processor time {:.2f}% of {:g}% ({:.0f} ms, and about {:.0f} ms of slower code)",
+        elapsed > 0 ? static_cast<double>(latest_.watches) / elapsed : 0, latest_.rate, spent.stops, spent.stops_budget,
+        spent.processor, spent.processor_budget, 1e3 * seconds(latest_.agent_ns), 1e3 * seconds(latest_.slow_ns)));
   }
   std::set<std::string> confirmed;
   for (const LiveRace& race : report_.races()) confirmed.insert(race.fingerprint);

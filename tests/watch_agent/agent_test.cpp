@@ -149,7 +149,9 @@ TEST_F(WatchAgentTest, EachBudgetIsKept) {
   const auto seconds = [](double wanted) {
     return [wanted](const RunResult& so_far) { return static_cast<double>(so_far.progress.elapsed_ns) > wanted * 1e9; };
   };
-  const auto share = [](std::uint64_t time, double of) { return static_cast<std::uint64_t>(static_cast<double>(time) * of); };
+  const auto share = [](std::uint64_t time, double of) {
+    return static_cast<std::uint64_t>(static_cast<double>(time) * of);
+  };
   {
     const Progress spent = run("race", "rate=20:cpu_share=1000000:stall_share=1000000", seconds(1.4)).progress;
     EXPECT_EQ(spent.rate, 20U);
@@ -158,7 +160,8 @@ TEST_F(WatchAgentTest, EachBudgetIsKept) {
     EXPECT_GT(spent.watches, 0U);
   }
   {
-    const Progress spent = run("race", "method=collide:rate=1000:cpu_share=1000000:stall_share=10000", seconds(1.4)).progress;
+    const Progress spent =
+        run("race", "method=collide:rate=1000:cpu_share=1000000:stall_share=10000", seconds(1.4)).progress;
     EXPECT_EQ(spent.stall_share, 10000U);
     // Four stops may be saved for, and each last longer than it should on a busy machine.
     EXPECT_LE(spent.stalled_ns, share(spent.thread_ns, 0.01) + 60'000'000);

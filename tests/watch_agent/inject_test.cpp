@@ -193,7 +193,8 @@ TEST_F(InjectTest, ThreadsThatWaitInTheSystemGoOnWaiting) {
   auto agent = inject(program.process(), "method=confirm");
   ASSERT_TRUE(agent.ok()) << agent.error().message;
   EXPECT_EQ(agent.value()->thread_count(), 4U);
-  const Heard heard = listen(*agent.value(), [](const Heard& so_far) { return so_far.progress.elapsed_ns > 400'000'000; });
+  const Heard heard =
+      listen(*agent.value(), [](const Heard& so_far) { return so_far.progress.elapsed_ns > 400'000'000; });
   EXPECT_TRUE(heard.said_bye);
   const Status status = agent.value()->withdraw();
   EXPECT_TRUE(status.ok()) << status.error().message;

@@ -33,13 +33,16 @@
 namespace deadheat::watch {
 namespace {
 
-constexpr std::uint32_t kMostSitesArmed = 256;
+constexpr std::uint32_t kMostSitesArmed = 512;
 constexpr std::uint32_t kFewestSitesArmed = 16;
 constexpr std::uint64_t kManyHits = 4;  // for one watch or two: the others were wasted
 // How long a set of the largest size stays, and smaller ones in proportion; longer and longer
 // while the program is idle.
-constexpr std::uint64_t kFirstRotation = 20 * kMillisecond;
+constexpr std::uint64_t kFirstRotation = 40 * kMillisecond;
 constexpr std::uint64_t kLastRotation = 256 * kFirstRotation;
+// Each time our thread runs it takes a processor from one of the program's, which may go on at another one with a cold
+// cache.
+constexpr std::uint64_t kShortestTimeOfSet = 10 * kMillisecond;
 constexpr std::uint64_t kLongestTimeOfSet = 320 * kMillisecond;
 constexpr std::uint64_t kShortestWait = 50 * kMicrosecond;
 constexpr std::uint64_t kBrokeWait = 20 * kMillisecond;  // until there is something to spend
@@ -79,8 +82,8 @@ std::int64_t share_of(std::uint64_t time, std::uint64_t millionths) {
   return static_cast<std::int64_t>(static_cast<double>(time) * static_cast<double>(millionths) / 1e6);
 }
 
-// What enabled breakpoints cost the program beside traps, by an estimate. While a thread has one, the processor copies and
-// clears memory byte by byte: each page that the kernel clears for it and each byte that it reads or writes costs
+// What enabled breakpoints cost the program beside traps, by an estimate. While a thread has one, the processor copies
+// and clears memory byte by byte: each page that the kernel clears for it and each byte that it reads or writes costs
 // more; and switching to the thread takes longer. What the program copies itself is not seen.
 class SideEffects {
  public:
@@ -256,6 +259,7 @@ std::uint64_t time_to_arming(std::uint32_t slots) {
 std::uint64_t time_of_set() {
   const std::uint64_t size = armed_count > kFewestSitesArmed ? armed_count : kFewestSitesArmed;
   const std::uint64_t time = rotation * size / kMostSitesArmed;
+  if (time < kShortestTimeOfSet) return kShortestTimeOfSet;
   return time < kLongestTimeOfSet ? time : kLongestTimeOfSet;
 }
 

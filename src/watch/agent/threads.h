@@ -114,8 +114,8 @@ struct ThreadCounts {
 };
 extern ThreadCounts thread_counts;
 
-// By the agent's thread: breakpoints in the threads other than `self`, at most kMostArmed, from a random one on. Returns
-// how many; their descriptors in `events`.
+// By the agent's thread: breakpoints in the threads other than `self`, at most kMostArmed, from a random one on.
+// Returns how many; their descriptors in `events`.
 std::uint32_t arm_others(const ThreadRecord* self, Address address, std::uint32_t size, Watched watched,
                          std::uint64_t data, std::uint64_t random, int* events);
 // One of the threads, by a random number; nullptr if there is none.

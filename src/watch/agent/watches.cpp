@@ -260,15 +260,14 @@ namespace {
 
 void serve(Watch& watch, std::uint32_t slot, std::uint64_t now) {
   const Watched kind = (watch.access.flags & kWrites) != 0 ? Watched::kLoadsAndStores : Watched::kStores;
-  watch.event_count = arm_others(watch.thread, watch.access.address,
-                                 watchable_size(watch.access.address, watch.access.size), kind,
-                                 data_of(watch.generation.load(std::memory_order_relaxed), slot), some_number(),
-                                 watch.events);
+  watch.event_count =
+      arm_others(watch.thread, watch.access.address, watchable_size(watch.access.address, watch.access.size), kind,
+                 data_of(watch.generation.load(std::memory_order_relaxed), slot), some_number(), watch.events);
   counters.arm_ns.add(watch.event_count * kArmCost);
   watch.begin_ns = now;
   watch.end_ns = now + settings.limit_us * kMicrosecond;
   if (watch.event_count == 0) watch.is_done.store(true, std::memory_order_relaxed);  // nobody to watch
-  watch.phase.store(WatchPhase::kLive, std::memory_order_seq_cst);                  // pairs with stand()
+  watch.phase.store(WatchPhase::kLive, std::memory_order_seq_cst);                   // pairs with stand()
   wake_waiters(&watch.phase);
 }
 
