@@ -170,8 +170,8 @@ TEST_F(WatchAgentTest, EachBudgetIsKept) {
   {
     const Progress spent = run("race", "rate=100000:limit_us=20:cpu_share=10000:stall_share=0", seconds(1.4)).progress;
     EXPECT_EQ(spent.cpu_share, 10000U);
-    // 7.5 ms may be saved; the rest is what one round of work takes, on a busy machine.
-    EXPECT_LE(spent.agent_ns + spent.slow_ns, share(spent.processor_ns, 0.01) + 25'000'000);
+    // The first 20 ms are given; the rest is what some rounds of work take on a busy machine.
+    EXPECT_LE(spent.agent_ns + spent.slow_ns, share(spent.processor_ns, 0.01) + 60'000'000);
     EXPECT_GT(spent.watches, 0U);
     EXPECT_GT(spent.processor_ns, 0U);
   }
