@@ -45,7 +45,8 @@ constexpr std::uint64_t kLastRotation = 256 * kFirstRotation;
 constexpr std::uint64_t kShortestTimeOfSet = 10 * kMillisecond;
 constexpr std::uint64_t kLongestTimeOfSet = 320 * kMillisecond;
 constexpr std::uint64_t kShortestWait = 50 * kMicrosecond;
-constexpr std::uint64_t kBrokeWait = 20 * kMillisecond;  // until there is something to spend
+constexpr std::uint64_t kBrokeWait = 20 * kMillisecond;  // until there is something to spend; longer and longer
+constexpr std::uint64_t kLongestBrokeWait = 320 * kMillisecond;
 constexpr std::uint64_t kProgressInterval = 500 * kMillisecond;
 constexpr std::uint64_t kCreditTime = 500 * kMillisecond;
 constexpr std::uint64_t kMostDebt = 50 * kMillisecond;
@@ -77,6 +78,7 @@ constinit std::uint64_t drawn_since = 0;  // the whole set
 constinit std::uint64_t hits_when_drawn = 0;
 constinit std::uint64_t processor_when_drawn = 0;
 constinit std::uint64_t rotation = kFirstRotation;
+constinit std::uint64_t broke_wait = kBrokeWait;
 
 std::int64_t share_of(std::uint64_t time, std::uint64_t millionths) {
   return static_cast<std::int64_t>(static_cast<double>(time) * static_cast<double>(millionths) / 1e6);
@@ -250,7 +252,12 @@ void disarm_all() {
 std::uint64_t time_to_arming(std::uint32_t slots) {
   // Whatever changes these wakes us.
   if (slots == 0 || thread_counts.live.load(std::memory_order_relaxed) < 2) return kProgressInterval;
-  if (budget.processor.amount() <= 0) return kBrokeWait;
+  if (budget.processor.amount() <= 0) {
+    // A program that hardly runs earns hardly anything.
+    if (broke_wait < kLongestBrokeWait) broke_wait *= 2;
+    return broke_wait;
+  }
+  broke_wait = kBrokeWait;
   if (settings.method == Method::kCollide && !can_stall()) return kBrokeWait;
   const std::uint64_t time = Accountant::time_to_next_watch();
   return time != 0 && time < kShortestWait ? kShortestWait : time;
