@@ -41,7 +41,7 @@ constexpr std::uint64_t kManyHits = 4;  // for one watch or two: the others were
 constexpr std::uint64_t kFirstRotation = 40 * kMillisecond;
 constexpr std::uint64_t kLastRotation = 256 * kFirstRotation;
 // Each time our thread runs it takes a processor from one of the program's, which may go on at another one with a cold
-// cache.
+// cache (a guess: not measured).
 constexpr std::uint64_t kShortestTimeOfSet = 10 * kMillisecond;
 constexpr std::uint64_t kLongestTimeOfSet = 320 * kMillisecond;
 constexpr std::uint64_t kShortestWait = 50 * kMicrosecond;
