@@ -5,7 +5,7 @@
 //
 // Not kept open between watches: an event that is parked costs its thread a microsecond at each switch, one that is
 // enabled two, and while one is enabled the processor copies and clears memory (`rep movs`, `rep stos`, in the
-// kernel as well) byte by byte: see docs/decisions/0012-watching-cost.md.
+// kernel as well) byte by byte: see docs/decisions/0015-watching-cost.md.
 #pragma once
 
 #include <cstdint>

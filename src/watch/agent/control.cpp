@@ -112,7 +112,7 @@ class SideEffects {
 
  private:
   static constexpr std::uint64_t kInterval = 20 * kMillisecond;
-  static constexpr std::uint64_t kSwitchCost = 2300;  // measured: docs/decisions/0012-watching-cost.md
+  static constexpr std::uint64_t kSwitchCost = 2300;  // measured: docs/decisions/0015-watching-cost.md
 
   // Of all that the process has done so far.
   [[nodiscard]] std::uint64_t cost_at_full_exposure() const {
