@@ -32,17 +32,15 @@ has_programs() {
 # A line of the number that comes before the words in a file, 0 if there is none.
 number_before() { grep -oE "[0-9]+ $1" "$2" | head -n 1 | grep -oE '^[0-9]+' || echo 0; }
 
-# All at once: they are not measured.
+# One after the other, or they would hardly run at the same time as their own threads.
 measure_watch_clean() {
-  local seconds=60 name what=(ring publish ping-pong seqlock hazard) jobs=()
+  local seconds=60 name what=(ring publish ping-pong seqlock hazard)
   if [[ "$quick" == yes ]]; then seconds=3; fi
   say "watch: lock-free programs without races"
   g++ -std=c++20 -O2 -g -pthread bench/programs/watch_lockfree.cpp -o "$results/watch_lockfree"
   for name in "${what[@]}"; do
-    "$deadheat" watch "$results/watch_lockfree" "$name" "$seconds" >"$results/watch-$name.out" 2>"$results/watch-$name.err" &
-    jobs+=($!)
+    "$deadheat" watch "$results/watch_lockfree" "$name" "$seconds" >"$results/watch-$name.out" 2>"$results/watch-$name.err" || true
   done
-  wait "${jobs[@]}" || true
   {
     echo "| program | seconds | looks | stops | races reported | suspects | output |"
     echo "| --- | ---: | ---: | ---: | ---: | ---: | --- |"
@@ -73,6 +71,7 @@ measure_watch_found() {
   if [[ "$quick" == yes ]]; then seconds=0.5; fi
   say "watch: seeded races"
   build_seeded
+  rm -f "$results"/watch-found-*.spent
   {
     echo "| time between locks | clock (suspected) | collide | confirm | binaries |"
     echo "| ---: | ---: | ---: | ---: | ---: |"
@@ -86,6 +85,7 @@ measure_watch_found() {
           looks="$(number_before 'data races?' "$results/watch.err")"
           if [[ "$method" == clock ]]; then looks="$(grep -c 'suspect, not' "$results/watch.err" || true)"; fi
           if ((looks > 0)); then found=$((found + 1)); fi
+          grep -oE 'stops [0-9.]+% of|processor time [0-9.]+% of' "$results/watch.err" >>"$results/watch-found-$method.spent" || true
         done
         printf ' %s |' "$found"
       done
@@ -94,6 +94,15 @@ measure_watch_found() {
     printf '\nBinaries: three races, built by g++ and clang++ with -O2, with and without -g. Each ran for %s s with four threads\n' "$seconds"
     printf 'on %s cores (load average %s), at the default budget, and touches the racing variable every 100 us in each thread.\n' "$cores" \
       "$(cut -d' ' -f1 /proc/loadavg)"
+    printf '\nSpent on average, of the time of threads in stops and of the processor time, by the account of the agent:'
+    for method in clock collide confirm; do
+      awk -v method="$method" '
+        { share = substr($(NF - 1), 1) + 0 }
+        /^stops/ { stops += share; ++runs }
+        /^processor/ { processor += share }
+        END { if (runs) printf " %s %.1f%% and %.1f%%;", method, stops / runs, processor / runs }' "$results/watch-found-$method.spent"
+    done
+    echo
   } | tee "$results/watch-found.md"
   replace_section watch-found "$results/watch-found.md"
 }
@@ -101,35 +110,40 @@ measure_watch_found() {
 # server_cost NAME PID LOAD...: requests per second of a running server and its CPU time for each, in turns without and with
 # the agent; LOAD makes requests for some seconds and prints how many a second, and how many.
 server_cost() {
-  local name="$1" process="$2" way speed requests before after watcher rates=() costs=()
+  local name="$1" process="$2" way speed requests before after watcher rates=() costs=() turn turns=5 memory=0 more
+  if [[ "$quick" == yes ]]; then turns=1; fi
   shift 2
   local -A rate=([plain]=0 [watched]=0) cost=([plain]=0 [watched]=0)
-  for _ in 1 2 3; do
+  for ((turn = 0; turn < turns; ++turn)); do
     for way in plain watched; do
       watcher=""
       if [[ "$way" == watched ]]; then
         "$deadheat" watch -q --duration 60s --pid "$process" >/dev/null 2>&1 &
         watcher=$!
-        sleep 3 # attaching is not what is measured
+        more="$(awk '/^Pss:/ { print $2 }' "/proc/$process/smaps_rollup")"
+        sleep 2 # attaching is not what is measured
       fi
       before="$(awk '{ print $14 + $15 }' "/proc/$process/stat")"
       read -r speed requests < <("$@")
       after="$(awk '{ print $14 + $15 }' "/proc/$process/stat")"
       if [[ -n "$watcher" ]]; then
+        more="$(awk -v before="$more" '/^Pss:/ { print $2 - before }' "/proc/$process/smaps_rollup")"
+        if ((more > memory)); then memory="$more"; fi
         kill -TERM "$watcher"
         wait "$watcher" || true
       fi
       rates=("${rate[$way]}" "$speed") costs=("${cost[$way]}" "$before" "$after")
-      rate[$way]="$(awk -v a="${rates[0]}" -v b="${rates[1]}" 'BEGIN { print a + b / 3 }')"
-      cost[$way]="$(awk -v a="${costs[0]}" -v b="${costs[1]}" -v c="${costs[2]}" -v n="$requests" 'BEGIN { print a + (c - b) * 10000 / n / 3 }')"
+      rate[$way]="$(awk -v t="$turns" -v a="${rates[0]}" -v b="${rates[1]}" 'BEGIN { print a + b / t }')"
+      cost[$way]="$(awk -v t="$turns" -v a="${costs[0]}" -v b="${costs[1]}" -v c="${costs[2]}" -v n="$requests" \
+        'BEGIN { print a + (c - b) * 10000 / n / t }')"
     done
   done
-  awk -v name="$name" -v a="${rate[plain]}" -v b="${rate[watched]}" -v c="${cost[plain]}" -v d="${cost[watched]}" \
-    'BEGIN { printf "| %s | %.0f | %.0f | %+.1f%% | %.2f | %.2f | %+.1f%% |\n", name, a, b, 100 * (b / a - 1), c, d, 100 * (d / c - 1) }'
+  awk -v name="$name" -v a="${rate[plain]}" -v b="${rate[watched]}" -v c="${cost[plain]}" -v d="${cost[watched]}" -v m="$memory" \
+    'BEGIN { printf "| %s | %.0f | %.0f | %+.1f%% | %.2f | %.2f | %+.1f%% | %.1f |\n", name, a, b, 100 * (b / a - 1), c, d, 100 * (d / c - 1), m / 1024 }'
 }
 
-redis_load() { redis-benchmark -p 7391 -c 20 -n 30000 -t get -q --csv 2>/dev/null | awk -F'"' '/GET/ { print $4, 30000 }'; }
-nginx_load() { wrk -t1 -c16 -d3s http://127.0.0.1:7392/page.html | awk '/requests in/ { total = $1 } /Requests\/sec/ { print $2, total }'; }
+redis_load() { redis-benchmark -p 7391 -c 20 -n 150000 -t get -q --csv 2>/dev/null | awk -F'"' '/GET/ { print $4, 150000 }'; }
+nginx_load() { wrk -t1 -c16 -d4s http://127.0.0.1:7392/page.html | awk '/requests in/ { total = $1 } /Requests\/sec/ { print $2, total }'; }
 
 start_redis() {
   redis-server --port 7391 --bind 127.0.0.1 --save "" --daemonize yes --dir "$results" --logfile redis.log --pidfile "$repository_root/$results/redis.pid"
@@ -148,8 +162,34 @@ own_cost() {
     END { split($0, parts, /[ms ]+/); printf "%.3f %s\n", 60 * parts[1] + parts[2] + 60 * parts[3] + parts[4], sum }'
 }
 
+# start_cost WAY PROGRAM: milliseconds of CPU time of a run with nothing to do, least of ten.
+start_cost() {
+  local try
+  head -c 100 docs/watching.md >"$results/watch.little"
+  for ((try = 0; try < 10; ++try)); do own_cost "$1" "$2" -p2 -c -k "$results/watch.little"; done |
+    awk 'NR == 1 || $1 < least { least = $1 } END { printf "%.1f", 1000 * least }'
+}
+
+# highest_memory WAY COMMAND...: kilobytes that the program had resident at most.
+highest_memory() {
+  local way="$1" prefix=() process="" seen=0 now job
+  shift
+  if [[ "$way" != plain ]]; then prefix=("$deadheat" watch -q --rate "$way" --); fi
+  "${prefix[@]}" "$@" >/dev/null 2>&1 &
+  job=$!
+  if [[ "$way" == plain ]]; then process="$job"; fi
+  while kill -0 "$job" 2>/dev/null; do
+    if [[ -z "$process" ]]; then process="$(pgrep -P "$job" -x "$1" | head -n 1 || true)"; fi
+    now="$(awk '/^VmHWM:/ { print $2 }' "/proc/${process:-none}/status" 2>/dev/null || true)"
+    if ((${now:-0} > seen)); then seen="$now"; fi
+    sleep 0.02
+  done
+  wait "$job" 2>/dev/null || true
+  echo "$seen"
+}
+
 measure_watch_cost() {
-  local way round runs=3 megabytes=18 file="$results/watch.data" process program
+  local way round runs=4 megabytes=102 file="$results/watch.data" process program
   if [[ "$quick" == yes ]]; then runs=1 megabytes=6; fi
   if ! has_programs pbzip2 pigz; then return; fi
   say "watch: cost"
@@ -183,10 +223,15 @@ measure_watch_cost() {
         if (label[2] != "plain") print label[1], label[2], more >"build/bench/watch-cost.dat"
       }
     }' "$results/watch.costs"
+    printf '\nTo start takes CPU time of its own, in milliseconds without and with the agent:'
+    for program in pbzip2 pigz; do printf ' %s %s and %s;' "$program" "$(start_cost plain "$program")" "$(start_cost 100 "$program")"; done
+    printf '\nmemory that pbzip2 had resident at most: %s KB without, %s KB with the agent.\n' \
+      "$(highest_memory plain pbzip2 -p2 -c -k "$file")" "$(highest_memory 100 pbzip2 -p2 -c -k "$file")"
     if has_programs redis-server redis-benchmark nginx wrk >&2; then
-      printf '\nServers that run already, in turns of some seconds without and with the agent at its default budget, three times each:\n\n'
-      echo "| server | requests/s | watched | | CPU us per request | watched | |"
-      echo "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+      printf '\nServers that run already, in turns of some seconds without and with the agent at its default budget, five times each. Memory:\n'
+      printf 'what the process had more (Pss) while the agent was in it.\n\n'
+      echo "| server | requests/s | watched | | CPU us per request | watched | | memory, MB |"
+      echo "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
       start_redis
       process="$(cat "$results/redis.pid")"
       server_cost redis "$process" redis_load
@@ -265,6 +310,7 @@ measure_watch_attach() {
   kill "$load" 2>/dev/null || true
   wait "$load" 2>/dev/null || true
   maps="$(cmp -s "$results/maps-before.txt" "$results/maps-after.txt" && echo "identical" || echo "differ")"
+  verdict+="; error replies: $(redis-cli -p 7391 info stats | awk -F: '/total_error_replies/ { printf "%d", $2 }')"
   redis-cli -p 7391 shutdown nosave || true
   {
     echo "| | before | attached for $seconds s | after |"

@@ -25,6 +25,7 @@
 #include "cli/live_output.h"
 #include "cli/messages.h"
 #include "cli/program_words.h"
+#include "cli/rate.h"
 #include "cli/run_child.h"
 #include "cli/watch_session.h"
 #include "watch/attach/inject.h"
@@ -48,6 +49,8 @@ struct WatchOptions {
   std::uint32_t rate = 100;
   double limit_us = 15'000;
   double stall_us = 1000;
+  double stops = 0.02;
+  double processor = 0.015;
   std::optional<double> duration_us;
   bool until_race = false;
   std::uint64_t seed = 1;
@@ -175,8 +178,9 @@ Result<std::vector<std::byte>> site_table_of(pid_t process, const WatchOptions& 
 }
 
 std::string agent_options(const WatchOptions& options) {
-  return fmt::format("method={}:rate={}:limit_us={:.0f}:stall_us={:.0f}:seed={}", word_of(options.method), options.rate,
-                     options.limit_us, options.stall_us, options.seed);
+  return fmt::format("method={}:rate={}:limit_us={:.0f}:stall_us={:.0f}:stall_share={:.0f}:cpu_share={:.0f}:seed={}",
+                     word_of(options.method), options.rate, options.limit_us, options.stall_us, 1e6 * options.stops,
+                     1e6 * options.processor, options.seed);
 }
 
 ExitCode watch_process(WatchOptions& options, pid_t process) {
@@ -285,6 +289,12 @@ void add_watch_command(CLI::App& app, ExitCode& result) {
   command->add_option("--rate", options->rate, "Watches per second, of the whole program (default 100)")
       ->check(CLI::Range(1U, 10'000U))
       ->option_text("NUMBER");
+  add_share_option(
+      *command, "--stops", [options](double share) { options->stops = share; },
+      "How much of the threads' time they may be stopped (default 2%)");
+  add_share_option(
+      *command, "--cpu", [options](double share) { options->processor = share; },
+      "How much of the processor time the agent may cost (default 1.5%)");
   constexpr double kDay = 24 * 3600e6;
   add_time_option(
       *command, "--limit", 100, 1e6, [options](double time) { options->limit_us = time; },

@@ -36,6 +36,23 @@ constexpr char kEraseLine[] = "\r\x1b[K";
 
 double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
+// Percent of the program's processor time and of its threads' time.
+struct WatchSpending {
+  double processor = 0;
+  double processor_budget = 0;
+  double stops = 0;
+  double stops_budget = 0;
+};
+
+WatchSpending spending_of(const watch::Progress& progress) {
+  const auto percent = [](std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
+  };
+  return {percent(progress.agent_ns + progress.slow_ns, progress.processor_ns),
+          static_cast<double>(progress.cpu_share) / 1e4, percent(progress.stalled_ns, progress.thread_ns),
+          static_cast<double>(progress.stall_share) / 1e4};
+}
+
 // Where the file's own addresses are in memory.
 std::uint64_t load_bias_of(const RawModule& module) {
   const auto image = ElfImage::open(module.path);
@@ -212,17 +229,14 @@ void WatchSession::show_live_line() {
   if (!has_live_line_) return;
   const double elapsed = seconds(latest_.elapsed_ns);
   const double rate = elapsed > 0 ? static_cast<double>(latest_.watches) / elapsed : 0;
-  const double cost = elapsed > 0 ? seconds(latest_.agent_ns) / elapsed : 0;
-  const double stopped = elapsed > 0 && latest_.threads != 0
-                             ? seconds(latest_.stalled_ns) / elapsed / static_cast<double>(latest_.threads)
-                             : 0;
   const double coverage = elapsed > 0 ? seconds(latest_.watched_ns) / elapsed / kSlots : 0;
-  fmt::print(
-      stderr,
-      "{}{:.0f} s  {:.0f} watches/s  coverage {:.0f}%  {} of {} sites  agent {:.1f}% of a core (budget 2% of the "
-      "program's)  stops {:.1f}% of threads (budget 2%)  {}  {}",
-      kEraseLine, elapsed, rate, 100 * coverage, latest_.sites_covered, latest_.sites, 100 * cost, 100 * stopped,
-      counted(suspects_.races().size(), "suspect"), counted(report_.race_count(), "race"));
+  const WatchSpending spent = spending_of(latest_);
+  fmt::print(stderr,
+             "{}{:.0f} s  {:.0f} watches/s (of {})  coverage {:.0f}%  {} of {} sites  processor {:.1f}% (of {:g}%)  "
+             "stops {:.1f}% (of {:g}%)  {}  {}",
+             kEraseLine, elapsed, rate, latest_.rate, 100 * coverage, latest_.sites_covered, latest_.sites,
+             spent.processor, spent.processor_budget, spent.stops, spent.stops_budget,
+             counted(suspects_.races().size(), "suspect"), counted(report_.race_count(), "race"));
   std::fflush(stderr);
   is_live_line_visible_ = true;
 }
@@ -237,11 +251,18 @@ void WatchSession::show_summary() {
   if (!has_begun_) return;
   const double elapsed = seconds(latest_.elapsed_ns);
   const bool is_known = latest_.watches != 0 || report_.race_count() == 0;  // --until-race may come before the figures
-  if (is_known)
+  if (is_known) {
     print_note(
         fmt::format("watched for {:.1f} s: {} at {} of {} sites, {} of threads ({:.0f} ms); the agent took {:.2f} s",
                     elapsed, counted(latest_.watches, "look"), latest_.sites_covered, latest_.sites,
                     counted(latest_.stalls, "stop"), 1e3 * seconds(latest_.stalled_ns), seconds(latest_.agent_ns)));
+    const WatchSpending spent = spending_of(latest_);
+    print_note(fmt::format(
+        "spent of the budgets: {:.1f} of {} watches a second, stops {:.2f}% of {:g}% of the threads' "
+        "time, processor time {:.2f}% of {:g}% ({:.0f} ms, and about {:.0f} ms of slower code)",
+        elapsed > 0 ? static_cast<double>(latest_.watches) / elapsed : 0, latest_.rate, spent.stops, spent.stops_budget,
+        spent.processor, spent.processor_budget, 1e3 * seconds(latest_.agent_ns), 1e3 * seconds(latest_.slow_ns)));
+  }
   std::set<std::string> confirmed;
   for (const LiveRace& race : report_.races()) confirmed.insert(race.fingerprint);
   for (const LiveRace& suspect : suspects_.races()) {

@@ -49,7 +49,7 @@ TEST(WatchTest, RaceOfAProgramAsItIsFoundWithItsLines) {
   ASSERT_EQ(shell.run("g++ -std=c++20 -O2 -g -pthread racy.cpp -o racy").exit_code, 0);
   // The first race ends the watch; the program goes on until the file is there.
   const CommandResult result = shell.run(
-      "deadheat watch --until-race --method collide --rate 500 ./racy 2>errors & watch=$!; "
+      "deadheat watch --until-race --method collide --rate 500 --stops 20% --cpu 50% ./racy 2>errors & watch=$!; "
       "for turn in $(seq 90); do grep -q 'race on' errors && break; sleep 0.1; done; touch stop; wait $watch; "
       "status=$?; cat errors >&2; exit $status");
   if (!can_watch(result)) GTEST_SKIP() << "no hardware breakpoints here: " << result.errors;

@@ -19,6 +19,7 @@
 #include <iterator>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "watch/attach/traced_process.h"
 #include "watch_agent/watched_run.h"
@@ -169,6 +170,50 @@ TEST_F(InjectTest, LocksOfARunningProgramAreSeen) {
   EXPECT_TRUE(agent.value()->withdraw().ok());
   EXPECT_EQ(program.traces(), before);
   EXPECT_EQ(program.finish(), "exact\n");
+}
+
+TEST_F(InjectTest, TwentyTimesLeaveNothing) {
+  RunningProgram program("locked", 3);
+  const std::string before = program.traces();
+  for (int times = 0; times < 20; ++times) {
+    auto agent = inject(program.process(), "method=confirm:rate=1000:cpu_share=1000000");
+    ASSERT_TRUE(agent.ok()) << agent.error().message;
+    const Heard heard = listen(*agent.value(), [](const Heard&) { return true; });
+    EXPECT_TRUE(heard.said_bye);
+    const Status status = agent.value()->withdraw();
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    ASSERT_EQ(program.traces(), before);
+  }
+  EXPECT_EQ(program.finish(), "exact\n");
+}
+
+TEST_F(InjectTest, ThreadsThatWaitInTheSystemGoOnWaiting) {
+  RunningProgram program("sleepers", 4);
+  const std::string before = program.traces();
+  auto agent = inject(program.process(), "method=confirm");
+  ASSERT_TRUE(agent.ok()) << agent.error().message;
+  EXPECT_EQ(agent.value()->thread_count(), 4U);
+  const Heard heard =
+      listen(*agent.value(), [](const Heard& so_far) { return so_far.progress.elapsed_ns > 400'000'000; });
+  EXPECT_TRUE(heard.said_bye);
+  const Status status = agent.value()->withdraw();
+  EXPECT_TRUE(status.ok()) << status.error().message;
+  EXPECT_EQ(program.traces(), before);
+  EXPECT_EQ(program.finish(), "3 woken\n");
+}
+
+TEST_F(InjectTest, AProcessThatEndsWhileItIsWatchedEndsAsItWould) {
+  RunningProgram program("race", 3);
+  auto agent = inject(program.process(), "method=collide:rate=1000:cpu_share=1000000:stall_share=500000");
+  ASSERT_TRUE(agent.ok()) << agent.error().message;
+  bool is_asked = false;
+  std::string output;
+  listen(*agent.value(), [&](const Heard& so_far) {
+    if (so_far.confirmed != 0 && !std::exchange(is_asked, true)) output = program.finish();
+    return false;
+  });
+  EXPECT_EQ(output, "raced\n");
+  EXPECT_TRUE(agent.value()->withdraw().ok());
 }
 
 TEST_F(InjectTest, WhenWeAreKilledTheProcessGoesOn) {

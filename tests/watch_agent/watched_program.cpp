@@ -2,18 +2,25 @@
 // A program to be watched: `watched_program WHAT`. Each runs until the test writes something to its standard
 // input or closes it (the ones that race and those that must not), or has a fixed amount of
 // work and prints a result that does not depend on being watched.
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <utility>
 
 #include "watch_agent/watched_sites.h"
@@ -344,6 +351,118 @@ int blocked_signals() {
   return 0;
 }
 
+int count_descriptors() {
+  DIR* const folder = opendir("/proc/self/fd");
+  int count = 0;
+  while (readdir(folder) != nullptr) ++count;
+  closedir(folder);
+  return count;
+}
+
+// The lowest free descriptor is the program's own affair.
+int own_descriptors() {
+  int wrong = 0;
+  while_busy([&] {
+    const int before = count_descriptors();
+    for (int times = 0; times < 20000; ++times) {
+      close(0);
+      if (open("/dev/null", O_RDONLY) != 0) ++wrong;
+      if (times % 500 == 0 && count_descriptors() != before) ++wrong;
+    }
+  });
+  std::printf("%d wrong\n", wrong);
+  return 0;
+}
+
+// More threads at once than are ever watched.
+int crowd() {
+  constexpr int kThreads = 300;
+  static pthread_barrier_t barrier;
+  pthread_barrier_init(&barrier, nullptr, kThreads);
+  const auto work = [](void*) -> void* {
+    run_in_child();
+    pthread_barrier_wait(&barrier);
+    run_in_child();
+    return nullptr;
+  };
+  pthread_t threads[kThreads];
+  for (pthread_t& thread : threads) pthread_create(&thread, nullptr, work, nullptr);
+  for (const pthread_t thread : threads) pthread_join(thread, nullptr);
+  std::puts("crowded");
+  return 0;
+}
+
+int become_another() {
+  while_busy([] {
+    for (int times = 0; times < 100; ++times) run_in_child();
+    execl("/bin/echo", "echo", "another", nullptr);
+  });
+  return 1;
+}
+
+// From then on the agent's next call of the system would end the process.
+int confine() {
+  while_busy([] {
+    for (int times = 0; times < 100; ++times) run_in_child();
+    sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog program = {4, code};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+    for (int times = 0; times < 500; ++times) run_in_child();
+  });
+  std::puts("confined");
+  return 0;
+}
+
+// Threads that wait in the system, each in its own way, until the end.
+int sleepers() {
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+  static int pipe_ends[2];
+  static int woken = 0;
+  if (pipe(pipe_ends) != 0) return 1;
+  auto wait_for_condition = [] {
+    pthread_mutex_lock(&mutex);
+    while (!stop.load(std::memory_order_relaxed)) pthread_cond_wait(&condition, &mutex);
+    ++woken;
+    pthread_mutex_unlock(&mutex);
+  };
+  auto wait_for_pipe = [] {
+    char byte = 0;
+    const bool is_read = read(pipe_ends[0], &byte, 1) == 1 && byte == 'x';
+    pthread_mutex_lock(&mutex);
+    woken += is_read ? 1 : 0;
+    pthread_mutex_unlock(&mutex);
+  };
+  auto sleep_in_pieces = [] {
+    int interrupted = 0;
+    while (!stop.load(std::memory_order_relaxed)) {
+      const timespec time{0, 200'000'000};
+      if (nanosleep(&time, nullptr) != 0) ++interrupted;
+    }
+    pthread_mutex_lock(&mutex);
+    woken += interrupted == 0 ? 1 : 0;
+    pthread_mutex_unlock(&mutex);
+  };
+  {
+    Thread one(wait_for_condition);
+    Thread two(wait_for_pipe);
+    Thread three(sleep_in_pieces);
+    wait_for_the_end();
+    pthread_mutex_lock(&mutex);
+    pthread_cond_broadcast(&condition);
+    pthread_mutex_unlock(&mutex);
+    if (write(pipe_ends[1], "x", 1) != 1) return 1;
+  }
+  std::printf("%d woken\n", woken);
+  return 0;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -362,5 +481,10 @@ int main(int count, char** arguments) {
   if (std::strcmp(what, "spawn") == 0) return spawn_children();
   if (std::strcmp(what, "own-traps") == 0) return own_traps();
   if (std::strcmp(what, "blocked") == 0) return blocked_signals();
+  if (std::strcmp(what, "descriptors") == 0) return own_descriptors();
+  if (std::strcmp(what, "crowd") == 0) return crowd();
+  if (std::strcmp(what, "exec") == 0) return become_another();
+  if (std::strcmp(what, "confine") == 0) return confine();
+  if (std::strcmp(what, "sleepers") == 0) return sleepers();
   return 2;
 }

@@ -6,6 +6,7 @@
 
 #include <ctime>
 
+#include "watch/agent/breakpoints.h"
 #include "watch/agent/code_ranges.h"
 #include "watch/agent/control.h"
 #include "watch/agent/settings.h"
@@ -14,7 +15,6 @@
 #include "watch/agent/start.h"
 #include "watch/agent/system.h"
 #include "watch/agent/tell.h"
-#include "watch/agent/thread_calls.h"
 #include "watch/agent/threads.h"
 #include "watch/agent/traps.h"
 #include "watch/agent/watches.h"
@@ -48,23 +48,18 @@ void take_calls(AttachBlock& block) {
 }
 
 // Nullptr or what is wrong; nothing of the program is changed then.
-const char* take_threads(const AttachBlock& block, std::uint32_t slots) {
+const char* take_threads(const AttachBlock& block) {
+  if (const int error = check_breakpoints(); error != 0) return describe_breakpoint_error(error);
   const auto* const threads = reinterpret_cast<const AttachThread*>(block.threads);
-  int error = 0;
-  std::uint32_t watched = 0;
-  for (std::uint64_t at = 0; at < block.thread_count; ++at) {
-    if (adopt_thread(threads[at], slots, error)) ++watched;
-  }
-  return watched == 0 ? describe_breakpoint_error(error) : nullptr;
+  for (std::uint64_t at = 0; at < block.thread_count; ++at) static_cast<void>(adopt_thread(threads[at]));
+  return nullptr;
 }
 
 const char* start_attached(AttachBlock& block, const Settings& settings) {
   const std::uint64_t begin = read_clock(CLOCK_MONOTONIC);
-  const auto slots = static_cast<std::uint32_t>(settings.slots);
   // Before there are events that trap.
   if (!take_over_trap(on_trap)) return "SIGTRAP cannot be handled";
-  sample_by_time(settings.clock_us * kMicrosecond, kClockData);
-  if (const char* const problem = take_threads(block, slots)) return problem;
+  if (const char* const problem = take_threads(block)) return problem;
   if (!trap_action_before(block.trap_action)) return "SIGTRAP cannot be handled";
   if (const char* const problem = sites.load(reinterpret_cast<const void*>(block.table), block.table_size,
                                              reinterpret_cast<SiteState*>(block.scratch), Sites::Writing::kDirect)) {
@@ -72,7 +67,6 @@ const char* start_attached(AttachBlock& block, const Settings& settings) {
   }
   code_ranges.refresh();
   prepare_watches(settings);
-  watch_new_threads(slots);
   take_calls(block);
   tell_hello(read_clock(CLOCK_MONOTONIC) - begin, sites.module_count(), sites.sampleable());
   tell_modules();
@@ -109,7 +103,6 @@ extern "C" __attribute__((visibility("default"), noreturn)) void deadheat_watch_
   const Settings settings = parse_settings(block->options);
   if (!open_socket(block->socket)) raw_call(SYS_exit, 1);
   if (const char* const problem = start_attached(*block, settings)) {
-    close_all_events();
     sites.close();
     tell_message("cannot watch: ", problem);
     tell_bye();

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data breakpoints by perf events. An event belongs to one thread for life and is opened
-// disabled ("parked"); watching changes its address and enables it, from any thread.
-// Whoever touches the memory gets SIGTRAP at once, with `data` in its siginfo.
+// Data breakpoints by perf events, opened for one watch in one thread, by the agent's thread in its own table of
+// descriptors (control.h). Whoever touches the memory gets SIGTRAP at once, with `data` in its siginfo, and only the
+// first time: the kernel disables the event then.
+//
+// Not kept open between watches: an event that is parked costs its thread a microsecond at each switch, one that is
+// enabled two, and while one is enabled the processor copies and clears memory (`rep movs`, `rep stos`, in the
+// kernel as well) byte by byte: see docs/decisions/0015-watching-cost.md.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +23,19 @@ enum class Watched : std::uint8_t { kStores, kLoadsAndStores };
 // aligned.
 [[nodiscard]] std::uint32_t watchable_size(Address address, std::uint32_t size);
 
-// Our descriptors go where programs do not expect those of others: the upper half of what is
-// allowed. The lower half is always left to the program.
-[[nodiscard]] long first_own_descriptor();
+// Whether this process may have them: 0, or -errno. EACCES, EPERM, ENOSYS: not allowed here; ENOSPC: all four
+// breakpoints are taken; EMFILE.
+[[nodiscard]] int check_breakpoints();
 
-// A parked event of that thread of this process: a descriptor, or -errno. EACCES, EPERM, ENOSYS: not
-// allowed here; ENOSPC: all four breakpoints are taken; EMFILE.
-[[nodiscard]] int open_breakpoint(std::uint32_t thread);
-void close_breakpoint(int event);
+// In that thread of this process: a descriptor, or -errno as above, or -ESRCH.
+[[nodiscard]] int open_breakpoint(std::uint32_t thread, Address address, std::uint32_t size, Watched watched,
+                                  std::uint64_t data);
+// Traps that thread once, when it has run so long: the second sampler. Time decides what it meets, where int3 prefers
+// what is rare.
+[[nodiscard]] int open_clock(std::uint32_t thread, std::uint64_t time_ns, std::uint64_t data);
+void close_event(int event);
 
-// An event that traps that thread each time it has run so long: the second sampler. Time decides what it meets, where
-// int3 prefers what is rare. As open_breakpoint(); it runs from the beginning.
-[[nodiscard]] int open_clock(std::uint32_t thread, std::uint64_t period_ns, std::uint64_t data);
-
-// False when the event is gone with its thread.
-bool set_breakpoint(int event, Address address, std::uint32_t size, Watched watched, std::uint64_t data);
-void disable_breakpoint(int event);
+// How many nanoseconds more the processor takes to clear a page of memory while a breakpoint is enabled.
+[[nodiscard]] std::uint64_t measure_slow_page();
 
 }  // namespace deadheat::watch

@@ -6,9 +6,11 @@
 // average is taken half of the time, one that was never hit always.
 #include "watch/agent/control.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include <atomic>
@@ -31,22 +33,28 @@
 namespace deadheat::watch {
 namespace {
 
-constexpr std::uint32_t kMostSitesArmed = 256;
+constexpr std::uint32_t kMostSitesArmed = 512;
 constexpr std::uint32_t kFewestSitesArmed = 16;
 constexpr std::uint64_t kManyHits = 4;  // for one watch or two: the others were wasted
 // How long a set of the largest size stays, and smaller ones in proportion; longer and longer
 // while the program is idle.
-constexpr std::uint64_t kFirstRotation = 20 * kMillisecond;
+constexpr std::uint64_t kFirstRotation = 40 * kMillisecond;
 constexpr std::uint64_t kLastRotation = 256 * kFirstRotation;
+// Each time our thread runs it takes a processor from one of the program's, which may go on at another one with a cold
+// cache (a guess: not measured).
+constexpr std::uint64_t kShortestTimeOfSet = 10 * kMillisecond;
 constexpr std::uint64_t kLongestTimeOfSet = 320 * kMillisecond;
 constexpr std::uint64_t kShortestWait = 50 * kMicrosecond;
-constexpr std::uint64_t kBrokeWait = 10 * kMillisecond;  // until there is something to spend
+constexpr std::uint64_t kBrokeWait = 20 * kMillisecond;  // until there is something to spend; longer and longer
+constexpr std::uint64_t kLongestBrokeWait = 320 * kMillisecond;
 constexpr std::uint64_t kProgressInterval = 500 * kMillisecond;
 constexpr std::uint64_t kCreditTime = 500 * kMillisecond;
 constexpr std::uint64_t kMostDebt = 50 * kMillisecond;
-constexpr std::uint64_t kFirstCredit = 20 * kMillisecond;  // of processor time
+constexpr std::uint64_t kMostProcessorDebt = 500 * kMillisecond;
+constexpr std::uint64_t kFirstCredit = 20 * kMillisecond;  // of processor time: short runs are to be seen as well
 constexpr std::int64_t kOneWatch = 1'000'000'000;
 constexpr std::size_t kStack = 128 * 1024;
+constexpr std::uint64_t kFinishPatience = 2 * kSecond;
 
 constinit std::atomic<bool> is_active{false};
 constinit std::atomic<std::uint32_t> wake_word{0};
@@ -57,6 +65,10 @@ constinit std::uint64_t start_ns = 0;
 constinit Immortal<Random> random;
 constinit AttachBlock* attached = nullptr;  // in a process that was running already
 constinit std::uint32_t own_number = 0;
+constinit std::atomic<bool> must_finish_now{false};
+constinit std::atomic<const char*> finish_reason{nullptr};
+constinit std::atomic<std::uint32_t> has_finished{0};
+constinit std::atomic<std::uint32_t> clock_traps{0};
 
 constinit std::uint32_t armed[kMostSitesArmed] = {};
 constinit std::uint32_t armed_count = 0;
@@ -66,10 +78,75 @@ constinit std::uint64_t drawn_since = 0;  // the whole set
 constinit std::uint64_t hits_when_drawn = 0;
 constinit std::uint64_t processor_when_drawn = 0;
 constinit std::uint64_t rotation = kFirstRotation;
+constinit std::uint64_t broke_wait = kBrokeWait;
 
 std::int64_t share_of(std::uint64_t time, std::uint64_t millionths) {
   return static_cast<std::int64_t>(static_cast<double>(time) * static_cast<double>(millionths) / 1e6);
 }
+
+// What enabled breakpoints cost the program beside traps, by an estimate. While a thread has one, the processor copies
+// and clears memory byte by byte: each page that the kernel clears for it and each byte that it reads or writes costs
+// more; and switching to the thread takes longer. What the program copies itself is not seen.
+class SideEffects {
+ public:
+  void begin(std::uint64_t now) {
+    slow_page_ns_ = measure_slow_page();
+    io_ = static_cast<int>(raw_call(SYS_openat, AT_FDCWD, as_argument("/proc/self/io"), O_RDONLY | O_CLOEXEC));
+    last_ns_ = counted_ns_ = now;
+    last_cost_ = cost_at_full_exposure();
+  }
+  // At each change of what is enabled.
+  void advance(std::uint64_t now) {
+    if (was_live_) exposed_ns_ += now - last_ns_;
+    last_ns_ = now;
+    was_live_ = is_any_live();
+    const std::uint64_t elapsed = now - counted_ns_;
+    if (elapsed < kInterval) return;
+    const std::uint64_t cost = cost_at_full_exposure();
+    const double exposure = static_cast<double>(exposed_ns_) / static_cast<double>(elapsed);
+    counters.slow_ns.add(static_cast<std::uint64_t>(static_cast<double>(cost - last_cost_) * exposure));
+    last_cost_ = cost;
+    counted_ns_ = now;
+    exposed_ns_ = 0;
+  }
+
+ private:
+  static constexpr std::uint64_t kInterval = 20 * kMillisecond;
+  static constexpr std::uint64_t kSwitchCost = 2300;  // measured: docs/decisions/0015-watching-cost.md
+
+  // Of all that the process has done so far.
+  [[nodiscard]] std::uint64_t cost_at_full_exposure() const {
+    rusage usage = {};
+    raw_call(SYS_getrusage, RUSAGE_SELF, as_argument(&usage));
+    const auto switches = static_cast<std::uint64_t>(usage.ru_nvcsw + usage.ru_nivcsw);
+    const auto pages = static_cast<std::uint64_t>(usage.ru_minflt) + bytes_read_and_written() / 4096;
+    return switches * kSwitchCost + pages * slow_page_ns_;
+  }
+  // "rchar: N\nwchar: N\n..."
+  [[nodiscard]] std::uint64_t bytes_read_and_written() const {
+    char text[128];
+    const long size = io_ < 0 ? 0 : raw_call(SYS_pread64, io_, as_argument(text), sizeof text, 0);
+    std::uint64_t numbers[2] = {0, 0};
+    int lines = 0;
+    for (long at = 0; at < size && lines < 2; ++at) {
+      if (text[at] >= '0' && text[at] <= '9') {
+        numbers[lines] = numbers[lines] * 10 + static_cast<std::uint64_t>(text[at] - '0');
+      } else if (text[at] == '\n') {
+        ++lines;
+      }
+    }
+    return numbers[0] + numbers[1];
+  }
+
+  std::uint64_t slow_page_ns_ = 0;
+  int io_ = -1;
+  std::uint64_t last_ns_ = 0;
+  std::uint64_t counted_ns_ = 0;
+  std::uint64_t exposed_ns_ = 0;
+  std::uint64_t last_cost_ = 0;
+  bool was_live_ = false;
+};
+constinit SideEffects side_effects;
 
 // Fills the accounts for the time that has passed.
 class Accountant {
@@ -85,7 +162,10 @@ class Accountant {
     const std::uint64_t wall = now - last_wall_;
     const std::uint64_t processor = read_clock(CLOCK_PROCESS_CPUTIME_ID);
     const std::uint64_t watched = counters.watches.get();
-    const std::uint64_t cost = counters.handler_ns.get() + counters.control_ns.get();
+    const std::uint64_t cost =
+        counters.handler_ns.get() + counters.control_ns.get() + counters.arm_ns.get() + counters.slow_ns.get();
+    counters.processor_ns.add(processor - last_processor_);
+    counters.thread_ns.add(wall * thread_counts.live.load(std::memory_order_relaxed));
     budget.watches.pay(static_cast<std::int64_t>(watched - last_watches_) * kOneWatch);
     budget.watches.earn(static_cast<std::int64_t>(wall * settings.rate), watch_cap());
     budget.watches.limit_debt(static_cast<std::int64_t>(kMostDebt * settings.rate));
@@ -93,7 +173,7 @@ class Accountant {
     const std::int64_t first = kFirstCredit;
     const std::int64_t most = share_of(kCreditTime, settings.cpu_share);
     budget.processor.earn(share_of(processor - last_processor_, settings.cpu_share), most > first ? most : first);
-    budget.processor.limit_debt(kMostDebt);
+    budget.processor.limit_debt(kMostProcessorDebt);
     earn_stalls(wall);
     last_wall_ = now;
     last_processor_ = processor;
@@ -172,7 +252,12 @@ void disarm_all() {
 std::uint64_t time_to_arming(std::uint32_t slots) {
   // Whatever changes these wakes us.
   if (slots == 0 || thread_counts.live.load(std::memory_order_relaxed) < 2) return kProgressInterval;
-  if (budget.processor.amount() <= 0) return kBrokeWait;
+  if (budget.processor.amount() <= 0) {
+    // A program that hardly runs earns hardly anything.
+    if (broke_wait < kLongestBrokeWait) broke_wait *= 2;
+    return broke_wait;
+  }
+  broke_wait = kBrokeWait;
   if (settings.method == Method::kCollide && !can_stall()) return kBrokeWait;
   const std::uint64_t time = Accountant::time_to_next_watch();
   return time != 0 && time < kShortestWait ? kShortestWait : time;
@@ -181,6 +266,7 @@ std::uint64_t time_to_arming(std::uint32_t slots) {
 std::uint64_t time_of_set() {
   const std::uint64_t size = armed_count > kFewestSitesArmed ? armed_count : kFewestSitesArmed;
   const std::uint64_t time = rotation * size / kMostSitesArmed;
+  if (time < kShortestTimeOfSet) return kShortestTimeOfSet;
   return time < kLongestTimeOfSet ? time : kLongestTimeOfSet;
 }
 
@@ -195,18 +281,58 @@ void adapt_rotation(std::uint64_t processor) {
   if (counters.hits.get() == hits_when_drawn && armed_wanted < kMostSitesArmed) armed_wanted *= 2;
 }
 
+// The second sampler: one event at a time, in a random thread.
+class ClockSampler {
+ public:
+  // Returns when to look again at the latest.
+  std::uint64_t advance(std::uint64_t now, bool may_sample) {
+    if (settings.clock_us == 0) return ~std::uint64_t{0};
+    const std::uint64_t interval = settings.clock_us * kMicrosecond;
+    const bool is_over = now - since_ >= interval || clock_traps.load(std::memory_order_relaxed) != traps_before_;
+    if (event_ >= 0 && (is_over || !may_sample)) close();
+    if (!may_sample) return ~std::uint64_t{0};
+    if (event_ < 0 && now - since_ >= interval) {
+      since_ = now;
+      traps_before_ = clock_traps.load(std::memory_order_relaxed);
+      const ThreadRecord* const thread = some_thread(random->next());
+      if (thread != nullptr) event_ = open_clock(thread->system_number, kLeast + random->below(kMost), kClockData);
+    }
+    return since_ + interval;
+  }
+  void close() {
+    if (event_ >= 0) close_event(event_);
+    event_ = -1;
+  }
+
+ private:
+  // Of the thread's time, until it is interrupted.
+  static constexpr std::uint64_t kLeast = 50 * kMicrosecond;
+  static constexpr std::uint64_t kMost = kMillisecond;
+
+  int event_ = -1;
+  std::uint64_t since_ = 0;
+  std::uint32_t traps_before_ = 0;
+};
+constinit ClockSampler clock_sampler;
+
 // Returns when to look again at the latest.
 std::uint64_t arm_or_disarm(std::uint64_t now) {
   const std::uint32_t slots = free_slots();
   budget.permits.clear();
-  if (const std::uint64_t wait = time_to_arming(slots); wait != 0) {
+  const std::uint64_t wait = time_to_arming(slots);
+  const std::uint64_t next_clock = clock_sampler.advance(now, wait == 0);
+  if (wait != 0) {
     disarm_all();
     return now + wait;
   }
   budget.permits.earn(budget.watches.amount() / kOneWatch, slots);
   const std::uint64_t hits = counters.hits.get();
   const bool is_over = now - drawn_since >= time_of_set();
-  if (armed_count != 0 && hits == hits_when_filled && !is_over) return drawn_since + time_of_set();
+  const auto next = [next_clock] {
+    const std::uint64_t end_of_set = drawn_since + time_of_set();
+    return next_clock < end_of_set ? next_clock : end_of_set;
+  };
+  if (armed_count != 0 && hits == hits_when_filled && !is_over) return next();
   if (hits - hits_when_filled > kManyHits && armed_wanted > kFewestSitesArmed) armed_wanted /= 2;
   if (is_over && armed_count != 0) {
     adapt_rotation(accountant.processor());
@@ -218,19 +344,22 @@ std::uint64_t arm_or_disarm(std::uint64_t now) {
     processor_when_drawn = accountant.processor();
   }
   fill_armed_set();
-  return drawn_since + time_of_set();
+  return next();
 }
 
 void work(std::uint64_t& next_progress, std::uint64_t& next_wake) {
   const std::uint64_t now = read_clock(CLOCK_MONOTONIC);
+  side_effects.advance(now);
   accountant.advance(now);
-  next_wake = close_watches(now);
+  next_wake = serve_watches(now);
+  side_effects.advance(now);
+  send_collisions();
   const std::uint64_t next_arming = arm_or_disarm(now);
   if (next_arming < next_wake) next_wake = next_arming;
   if (now >= next_progress) {
     if (code_ranges.refresh()) tell_modules();
-    if (attached != nullptr) reconcile_threads(static_cast<std::uint32_t>(settings.slots), own_number);
-    tell_progress(now - start_ns);
+    if (attached != nullptr) reconcile_threads(own_number);
+    tell_progress(now - start_ns, settings);
     next_progress = now + kProgressInterval;
   }
   if (next_progress < next_wake) next_wake = next_progress;
@@ -252,17 +381,45 @@ void sleep_until(std::uint64_t next_wake, std::uint32_t seen) {
   is_asleep.store(0, std::memory_order_relaxed);
 }
 
-bool must_finish() { return attached != nullptr && __atomic_load_n(&attached->is_over, __ATOMIC_RELAXED) != 0; }
+bool must_finish() {
+  if (must_finish_now.load(std::memory_order_relaxed) || socket_is_dead()) return true;
+  return attached != nullptr && __atomic_load_n(&attached->is_over, __ATOMIC_RELAXED) != 0;
+}
+
+void finish_here() {
+  const SpinHolder hold(lock);
+  is_active.store(false, std::memory_order_relaxed);
+  budget.permits.clear();
+  disarm_all();
+  clock_sampler.close();
+  close_all_watches();
+  if (attached != nullptr) restore_calls(*attached);
+  sites.close();
+  send_collisions();
+  if (const char* const reason = finish_reason.load(std::memory_order_relaxed)) tell_message(reason);
+  const std::uint64_t now = read_clock(CLOCK_MONOTONIC);
+  accountant.advance(now);
+  tell_progress(now - start_ns, settings);
+  if (thread_counts.uncovered.load(std::memory_order_relaxed) != 0) {
+    tell_message("some threads were not watched: too many of them, or their breakpoints are taken");
+  }
+  tell_bye();
+  close_socket();
+  has_finished.store(1, std::memory_order_seq_cst);
+  wake_waiters(&has_finished);
+}
 
 void run() {
   raw_call(SYS_prctl, PR_SET_NAME, as_argument("deadheat"));
+  keep_only_socket();
+  side_effects.begin(read_clock(CLOCK_MONOTONIC));
   std::uint64_t next_progress = 0;
   std::uint64_t next_wake = 0;
   std::uint64_t spent = 0;
   for (;;) {
     const std::uint32_t seen = wake_word.load(std::memory_order_seq_cst);
     if (!work_once(next_progress, next_wake)) return;
-    if (socket_is_dead() || must_finish()) return finish_watching();
+    if (must_finish()) return finish_here();
     const std::uint64_t total = read_clock(CLOCK_THREAD_CPUTIME_ID);
     counters.control_ns.add(total - spent);
     spent = total;
@@ -275,9 +432,9 @@ extern "C" __attribute__((used, visibility("hidden"))) void deadheat_watch_run()
   raw_call(SYS_exit, 0);
 }
 
-// A thread without libc. Returns its number or -errno.
+// A thread without libc, with a copy of our descriptors. Returns its number or -errno.
 long clone_thread(void* stack_end) {
-  constexpr long kFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+  constexpr long kFlags = CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
   long result = SYS_clone;
   register long r10 __asm__("r10") = 0;
   register long r8 __asm__("r8") = 0;
@@ -334,24 +491,18 @@ void wake_control() {
   if (is_asleep.load(std::memory_order_seq_cst) != 0) wake_waiters(&wake_word);
 }
 
-void finish_watching() {
-  const SignalsBlocked blocked;
-  const SpinHolder hold(lock);
-  if (!is_active.exchange(false, std::memory_order_relaxed)) return;
-  budget.permits.clear();
-  disarm_all();
-  close_all_watches();
-  close_all_events();
-  if (attached != nullptr) restore_calls(*attached);
-  sites.close();
-  tell_progress(read_clock(CLOCK_MONOTONIC) - start_ns);
-  if (thread_counts.uncovered.load(std::memory_order_relaxed) != 0) {
-    tell_message("some threads had no breakpoints (too many of them, or too few descriptors): not watched");
-  }
-  tell_bye();
-  close_socket();
+void finish_watching(const char* reason) {
+  if (!is_active.load(std::memory_order_relaxed)) return;
+  if (reason != nullptr) finish_reason.store(reason, std::memory_order_relaxed);
+  must_finish_now.store(true, std::memory_order_seq_cst);
   wake_control();
+  const std::uint64_t begin = read_clock(CLOCK_MONOTONIC);
+  while (has_finished.load(std::memory_order_seq_cst) == 0 && read_clock(CLOCK_MONOTONIC) - begin < kFinishPatience) {
+    wait_while(&has_finished, 0, kFinishPatience / 8);
+  }
 }
+
+void note_clock_trap() { clock_traps.fetch_add(1, std::memory_order_relaxed); }
 
 namespace {
 
@@ -383,7 +534,7 @@ void forget_control_in_child() {
     sites.repair_all();
     give_trap_back();
     forget_threads();
-    close_socket();
+    forget_socket();
   }
   raw_call(SYS_rt_sigprocmask, SIG_SETMASK, as_argument(&mask_before_fork), 0, sizeof mask_before_fork);
 }

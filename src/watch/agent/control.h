@@ -3,7 +3,8 @@
 // takes them back otherwise, gives breakpoints back when their time is over, tells how it goes.
 //
 // libc does not know the thread: a process ends with the last thread that libc knows, and
-// that must not depend on us. It has no storage of its own for thread-local variables and must not use any.
+// that must not depend on us. It has no storage of its own for thread-local variables and must not use any. It has a
+// table of descriptors of its own: what it opens is neither seen nor closed nor inherited by the program's threads.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,12 @@ void control_here(const Settings& settings, AttachBlock& block);
 void wake_control();
 
 // Restores all sites and closes all breakpoints; nothing is sampled afterwards. With a last
-// progress and farewell. Once; any thread.
-void finish_watching();
+// progress and farewell, after `reason` if there is one. Any thread of the program; returns when it is done, or after
+// some seconds.
+void finish_watching(const char* reason = nullptr);
+
+// In the handler: the event of the second sampler has trapped.
+void note_clock_trap();
 
 // Around fork(): nothing is armed meanwhile. The child forgets the agent.
 void prepare_control_for_fork();

@@ -27,7 +27,11 @@ struct Counters {
   Counter stalled_ns;
   Counter handler_ns;
   Counter control_ns;
+  Counter arm_ns;   // of threads that others set breakpoints in, by an estimate
+  Counter slow_ns;  // of the program, by breakpoints that are enabled, by an estimate: see control.cpp
   Counter watched_ns;
+  Counter processor_ns;  // of the process
+  Counter thread_ns;     // sum of the lives of threads
   Counter lost;
   // Not in the packet: told in a message at the end if they are not 0.
   Counter atomic_trips;  // by an instruction that is atomic

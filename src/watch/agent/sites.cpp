@@ -83,8 +83,6 @@ void Sites::close() {
     raw_call(SYS_mprotect, static_cast<long>(module.text_begin), static_cast<long>(module.text_end - module.text_begin),
              PROT_READ | PROT_EXEC);
   }
-  if (memory_ >= 0) raw_call(SYS_close, memory_);
-  memory_ = -1;
 }
 
 const char* Sites::take_table(const void* table, std::uint64_t size) {
@@ -140,8 +138,10 @@ void Sites::make_writable(LoadedModule& module, Writing writing) {
   module.is_writable = writing == Writing::kDirect && raw_call(SYS_mprotect, static_cast<long>(module.text_begin),
                                                                static_cast<long>(module.text_end - module.text_begin),
                                                                PROT_READ | PROT_WRITE | PROT_EXEC) == 0;
-  if (module.is_writable || memory_ >= 0) return;
-  memory_ = open_own_memory();
+  if (module.is_writable || has_file_) return;
+  const int memory = open_own_memory();
+  has_file_ = memory >= 0;
+  if (has_file_) raw_call(SYS_close, memory);
 }
 
 std::uint32_t Sites::index_at(std::uint32_t place) const {
@@ -213,10 +213,12 @@ void Sites::patch(const LoadedModule& module, Address code, std::uint8_t byte) c
     __atomic_store_n(reinterpret_cast<std::uint8_t*>(code), byte, __ATOMIC_RELAXED);
     return;
   }
-  // What a child has inherited reaches into its parent.
-  const int memory = is_own_process() ? memory_ : open_own_memory();
+  // Opened each time: the agent's thread and the program's have different descriptors, and what a child has
+  // inherited reaches into its parent.
+  const int memory = open_own_memory();
+  if (memory < 0) return;
   raw_call(SYS_pwrite64, memory, as_argument(&byte), 1, static_cast<long>(code));
-  if (memory != memory_) raw_call(SYS_close, memory);
+  raw_call(SYS_close, memory);
 }
 
 bool Sites::arm(std::uint32_t index) {
@@ -229,7 +231,7 @@ bool Sites::arm(std::uint32_t index) {
   const Address code = module->base + site.offset;
   const bool is_text = code >= module->text_begin && code + site.length <= module->text_end;
   if (!is_text || *reinterpret_cast<const std::uint8_t*>(code) != site.first_byte ||
-      (!module->is_writable && memory_ < 0)) {
+      (!module->is_writable && !has_file_)) {
     phase.store(SitePhase::kUnusable, std::memory_order_relaxed);
     return false;
   }
@@ -253,10 +255,6 @@ void Sites::repair(std::uint32_t index) {
 }
 
 void Sites::repair_all() {
-  if (memory_ >= 0) {
-    raw_call(SYS_close, memory_);
-    memory_ = open_own_memory();
-  }
   for (std::uint32_t index = 0; index < site_count_; ++index) {
     const SitePhase phase = states_[index].phase.load(std::memory_order_relaxed);
     if (phase == SitePhase::kIdle || phase == SitePhase::kUnusable) continue;

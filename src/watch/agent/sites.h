@@ -103,7 +103,7 @@ class Sites {
   std::uint32_t loaded_count_ = 0;
   std::uint32_t loaded_sites_ = 0;
   std::uint32_t sampleable_ = 0;
-  int memory_ = -1;  // /proc/self/mem of this process, for text that may not be made writable
+  bool has_file_ = false;  // /proc/self/mem can be written, for text that may not be made writable
 };
 
 extern Sites sites;

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "watch/agent/breakpoints.h"
 #include "watch/agent/code_ranges.h"
 #include "watch/agent/control.h"
 #include "watch/agent/intercept.h"
@@ -74,12 +75,12 @@ void in_child() {
 
 // With everything of the environment: nothing is left behind if it fails.
 void start(const char* table, const Settings& settings, std::uint64_t begin) {
-  int error = -EACCES;
-  sample_by_time(settings.clock_us * kMicrosecond, kClockData);
-  if (settings.refuse != 0 || !watch_main_thread(static_cast<std::uint32_t>(settings.slots), error)) {
+  const int error = settings.refuse != 0 ? -EACCES : check_breakpoints();
+  if (error != 0) {
     return give_up("the program runs unwatched: data breakpoints: ", describe_breakpoint_error(error), true);
   }
-  const char* problem = take_over_trap(on_trap) ? nullptr : "SIGTRAP cannot be handled";
+  const char* problem = watch_main_thread() ? nullptr : "too many threads";
+  if (problem == nullptr && !take_over_trap(on_trap)) problem = "SIGTRAP cannot be handled";
   if (problem == nullptr) trap_view().seems_blocked = unblock_trap();
   if (problem == nullptr) {
     problem = sites.load(table, settings.refuse_write != 0 ? Sites::Writing::kThroughFile : Sites::Writing::kDirect);
@@ -93,7 +94,7 @@ void start(const char* table, const Settings& settings, std::uint64_t begin) {
   register_fork_handlers(prepare_control_for_fork, release_control_after_fork, in_child, nullptr);
   tell_hello(read_clock(CLOCK_MONOTONIC) - begin, sites.module_count(), sites.sampleable());
   tell_modules();
-  if (start_control(settings)) return;
+  if (start_control(settings)) return give_socket_away();
   end_thread();
   give_up("the program runs unwatched: ", "no thread for the agent", true);
 }

@@ -8,7 +8,6 @@
 #include "watch/agent/control.h"
 #include "watch/agent/intercept.h"
 #include "watch/agent/signals.h"
-#include "watch/agent/tell.h"
 #include "watch/agent/threads.h"
 
 using namespace deadheat::watch;
@@ -17,8 +16,7 @@ namespace {
 
 void finish_before_filter() {
   if (!is_watching() || !is_own_process()) return;
-  tell_message("the program confines its system calls (seccomp): watching ends here");
-  finish_watching();
+  finish_watching("the program confines its system calls (seccomp): watching ends here");
 }
 
 }  // namespace

@@ -28,8 +28,14 @@ constinit std::atomic<int> channel{-1};
 constinit std::atomic<bool> is_dead{false};
 constinit SpinLock lock;  // of everything below
 
-// Large, and the handler's stack may be small.
-constinit Collision collision;
+// Filled by handlers, with the lock, and sent by the agent's thread without it.
+struct KeptCollision {
+  std::atomic<bool> is_full;
+  Collision packet;
+};
+constexpr std::uint32_t kMostKept = 8;
+constinit KeptCollision kept[kMostKept] = {};
+// Of the agent's thread; large.
 constinit Modules modules;
 
 // How often a pair of instructions was told. A full table tells no new pairs.
@@ -127,10 +133,8 @@ struct ModuleLines {
 bool open_socket(int descriptor) {
   struct stat status = {};
   if (raw_call(SYS_fstat, descriptor, as_argument(&status)) != 0 || !S_ISSOCK(status.st_mode)) return false;
-  const long moved = raw_call(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, first_own_descriptor());
-  if (moved >= 0) raw_call(SYS_close, descriptor);
-  if (moved < 0) raw_call(SYS_fcntl, descriptor, F_SETFD, FD_CLOEXEC);
-  channel.store(moved >= 0 ? static_cast<int>(moved) : descriptor, std::memory_order_relaxed);
+  raw_call(SYS_fcntl, descriptor, F_SETFD, FD_CLOEXEC);
+  channel.store(descriptor, std::memory_order_relaxed);
   return true;
 }
 
@@ -138,6 +142,16 @@ void close_socket() {
   const int descriptor = channel.exchange(-1, std::memory_order_relaxed);
   if (descriptor >= 0) raw_call(SYS_close, descriptor);
 }
+
+void keep_only_socket() {
+  const int descriptor = channel.load(std::memory_order_relaxed);
+  if (descriptor > 0) raw_call(SYS_close_range, 0, descriptor - 1, 0);
+  raw_call(SYS_close_range, descriptor + 1, ~0U, 0);
+}
+
+void give_socket_away() { raw_call(SYS_close, channel.load(std::memory_order_relaxed)); }
+
+void forget_socket() { channel.store(-1, std::memory_order_relaxed); }
 
 bool socket_is_dead() { return is_dead.load(std::memory_order_relaxed); }
 
@@ -150,7 +164,6 @@ void tell_hello(std::uint64_t start_ns, std::uint32_t modules_found, std::uint32
 }
 
 void tell_modules() {
-  const SpinHolder hold(lock);
   ModuleLines lines;
   for_each_mapping(
       [](const Mapping& mapping, void* context) {
@@ -176,7 +189,7 @@ void tell_message(const char* text, const char* more) {
   send_packet(message.head, PacketKind::kMessage, sizeof message, Patience::kSome);
 }
 
-void tell_progress(std::uint64_t elapsed_ns) {
+void tell_progress(std::uint64_t elapsed_ns, const Settings& settings) {
   Progress progress;
   progress.elapsed_ns = elapsed_ns;
   progress.sites = sites.sampleable();
@@ -188,10 +201,16 @@ void tell_progress(std::uint64_t elapsed_ns) {
   progress.stalls = counters.stalls.get();
   progress.confirmed = counters.confirmed.get();
   progress.stalled_ns = counters.stalled_ns.get();
-  progress.agent_ns = counters.handler_ns.get() + counters.control_ns.get();
+  progress.agent_ns = counters.handler_ns.get() + counters.control_ns.get() + counters.arm_ns.get();
+  progress.slow_ns = counters.slow_ns.get();
+  progress.processor_ns = counters.processor_ns.get();
+  progress.thread_ns = counters.thread_ns.get();
   progress.watched_ns = counters.watched_ns.get();
   progress.threads = thread_counts.begun.load(std::memory_order_relaxed);
   progress.lost = counters.lost.get();
+  progress.rate = settings.rate;
+  progress.stall_share = settings.stall_share;
+  progress.cpu_share = settings.cpu_share;
   send_packet(progress.head, PacketKind::kProgress, sizeof progress);
 }
 
@@ -202,7 +221,13 @@ void tell_bye() {
 
 void tell_collision(const CollisionFacts& facts) {
   const SpinHolder hold(lock);
+  KeptCollision* place = nullptr;
+  for (KeptCollision& each : kept) {
+    if (!each.is_full.load(std::memory_order_acquire)) place = &each;  // pairs with send_collisions()
+  }
+  if (place == nullptr) return counters.lost.add();
   if (!is_worth_telling(facts.sampled->code, facts.tripped->code, facts.is_confirmed)) return;
+  Collision& collision = place->packet;
   collision.is_confirmed = facts.is_confirmed ? 1 : 0;
   collision.is_same_stretch = facts.is_same_stretch ? 1 : 0;
   collision.time_ns = read_clock(CLOCK_REALTIME);
@@ -212,7 +237,15 @@ void tell_collision(const CollisionFacts& facts) {
   copy_bytes(&collision.tripped, facts.tripped, sizeof collision.tripped);
   copy_bytes(&collision.sampled_stack, facts.sampled_stack, sizeof collision.sampled_stack);
   copy_stack(collision.tripped_stack, *facts.tripped_context, register_of(*facts.tripped_context, REG_RIP));
-  if (!send_packet(collision.head, PacketKind::kCollision, sizeof collision)) counters.lost.add();
+  place->is_full.store(true, std::memory_order_release);  // pairs with send_collisions()
+}
+
+void send_collisions() {
+  for (KeptCollision& each : kept) {
+    if (!each.is_full.load(std::memory_order_acquire)) continue;  // pairs with tell_collision()
+    if (!send_packet(each.packet.head, PacketKind::kCollision, sizeof each.packet)) counters.lost.add();
+    each.is_full.store(false, std::memory_order_release);  // pairs with tell_collision()
+  }
 }
 
 void reset_tell_locks() { lock.reset(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// New threads begin here, with their breakpoints; they end in the destructor of a key, which
+// New threads begin here; they end in the destructor of a key, which
 // sees every way of ending. Code in destructors of keys that come after ours is not watched. In a process that
 // was running already there is no key, which would outlive the agent: the agent's thread notices who has ended.
 //
@@ -19,14 +19,12 @@ namespace {
 
 constinit pthread_key_t end_key = 0;
 constinit bool has_end_key = false;
-constinit std::uint32_t slots = 0;
 
 // Before the first code of the program.
 void begin(ThreadRecord& record) {
   record.trap.seems_blocked = unblock_trap() || record.inherits_blocked_trap;
-  int error = 0;
   if (!is_watching()) return give_back(record);
-  if (!begin_thread(record, slots, error)) return;
+  begin_thread(record);
   if (has_end_key) pthread_setspecific(end_key, &record);
   wake_control();
 }
@@ -58,16 +56,14 @@ ThreadRecord* prepare_record(void* argument) {
 
 }  // namespace
 
-bool watch_main_thread(std::uint32_t wanted_slots, int& error) {
-  slots = wanted_slots;
+bool watch_main_thread() {
   ThreadRecord* const record = take_record();
-  if (record == nullptr || !begin_thread(*record, slots, error)) return false;
+  if (record == nullptr) return false;
+  begin_thread(*record);
   has_end_key = pthread_key_create(&end_key, [](void* /*record*/) { end_thread(); }) == 0;
   if (has_end_key) pthread_setspecific(end_key, record);
   return true;
 }
-
-void watch_new_threads(std::uint32_t wanted_slots) { slots = wanted_slots; }
 
 }  // namespace deadheat::watch
 

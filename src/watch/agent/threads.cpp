@@ -78,16 +78,18 @@ void find_stack(ThreadRecord& record) {
   pthread_attr_destroy(&attributes);
 }
 
-void close_events(ThreadRecord& record) {
-  const SpinHolder hold(record.lock);
-  if (!record.is_live.load(std::memory_order_relaxed)) return;
-  record.is_live.store(false, std::memory_order_relaxed);
-  for (int& event : record.events) {
-    if (event >= 0) close_breakpoint(event);
-    event = -1;
-  }
-  if (record.clock_event >= 0) close_breakpoint(record.clock_event);
-  record.clock_event = -1;
+void make_live(ThreadRecord& record) {
+  record.is_live.store(true, std::memory_order_release);  // with its number: read by arm_others()
+  thread_counts.live.fetch_add(1, std::memory_order_relaxed);
+  thread_counts.begun.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Once for each life: the thread may end while the agent's finds it gone.
+void end_record(ThreadRecord& record) {
+  if (!record.is_live.exchange(false, std::memory_order_relaxed)) return;
+  record.pointer.store(0, std::memory_order_relaxed);
+  thread_counts.live.fetch_sub(1, std::memory_order_relaxed);
+  give_back(record);
 }
 
 }  // namespace
@@ -111,53 +113,12 @@ ThreadRecord* take_record() {
 
 void give_back(ThreadRecord& record) { record.is_taken.store(false, std::memory_order_release); }  // take_record()
 
-namespace {
-
-constinit std::uint64_t clock_period_ns = 0;
-constinit std::uint64_t clock_data = 0;
-
-// Of the thread of that number. False if there is not one; then the record is free again.
-bool open_events(ThreadRecord& record, std::uint32_t slots, int& error) {
-  bool has_one = false;
-  {
-    const SpinHolder hold(record.lock);
-    for (std::uint32_t slot = 0; slot < kMostSlots; ++slot) {
-      record.events[slot] = slot < slots ? open_breakpoint(record.system_number) : -1;
-      if (record.events[slot] >= 0) {
-        has_one = true;
-      } else if (slot < slots) {
-        error = record.events[slot];
-      }
-    }
-    record.clock_event =
-        has_one && clock_period_ns != 0 ? open_clock(record.system_number, clock_period_ns, clock_data) : -1;
-    ++record.life;
-    record.is_live.store(has_one, std::memory_order_relaxed);
-  }
-  if (!has_one) {
-    thread_counts.uncovered.fetch_add(1, std::memory_order_relaxed);
-    give_back(record);
-    return false;
-  }
-  thread_counts.live.fetch_add(1, std::memory_order_relaxed);
-  thread_counts.begun.fetch_add(1, std::memory_order_relaxed);
-  return true;
-}
-
-}  // namespace
-
-void sample_by_time(std::uint64_t period_ns, std::uint64_t data) {
-  clock_period_ns = period_ns;
-  clock_data = data;
-}
-
-bool begin_thread(ThreadRecord& record, std::uint32_t slots, int& error) {
+void begin_thread(ThreadRecord& record) {
   record.system_number = static_cast<std::uint32_t>(raw_call(SYS_gettid));
   find_stack(record);
   const SignalsBlocked blocked;
-  if (!open_events(record, slots, error)) return false;
   enter_place(record, thread_pointer());
-  return true;
+  make_live(record);
 }
 
 void end_thread() {
@@ -165,46 +126,39 @@ void end_thread() {
   if (self == nullptr) return;
   tick_clock();
   const SignalsBlocked blocked;
-  self->pointer.store(0, std::memory_order_relaxed);
-  close_events(*self);
-  thread_counts.live.fetch_sub(1, std::memory_order_relaxed);
-  give_back(*self);
+  end_record(*self);
 }
 
-std::uint32_t arm_others(const ThreadRecord* self, std::uint32_t slot, Address address, std::uint32_t size,
-                         Watched watched, std::uint64_t data, std::uint64_t random, ArmedThread* armed) {
+std::uint32_t arm_others(const ThreadRecord* self, Address address, std::uint32_t size, Watched watched,
+                         std::uint64_t data, std::uint64_t random, int* events) {
   const std::uint32_t used = used_records.load(std::memory_order_relaxed);
   const auto first = static_cast<std::uint32_t>(random % used);
   std::uint32_t count = 0;
   for (std::uint32_t step = 0; step < used && count < kMostArmed; ++step) {
-    ThreadRecord& record = records[(first + step) % used];
-    if (&record == self || !record.is_live.load(std::memory_order_relaxed)) continue;
-    const SpinHolder hold(record.lock);
-    if (!record.is_live.load(std::memory_order_relaxed) || record.events[slot] < 0) continue;
-    if (!set_breakpoint(record.events[slot], address, size, watched, data)) continue;
-    armed[count++] = {&record, record.life};
+    const ThreadRecord& record = records[(first + step) % used];
+    if (&record == self || !record.is_live.load(std::memory_order_acquire)) continue;  // pairs with make_live()
+    const int event = open_breakpoint(record.system_number, address, size, watched, data);
+    if (event >= 0) events[count++] = event;
+    if (event < 0 && event != -ESRCH) thread_counts.uncovered.fetch_add(1, std::memory_order_relaxed);
   }
   return count;
 }
 
-void disarm_others(std::uint32_t slot, const ArmedThread* armed, std::uint32_t count) {
-  for (std::uint32_t at = 0; at < count; ++at) {
-    ThreadRecord& record = *armed[at].record;
-    const SpinHolder hold(record.lock);
-    if (!record.is_live.load(std::memory_order_relaxed) || record.life != armed[at].life) continue;
-    if (record.events[slot] >= 0) disable_breakpoint(record.events[slot]);
+const ThreadRecord* some_thread(std::uint64_t random) {
+  const std::uint32_t used = used_records.load(std::memory_order_relaxed);
+  if (used == 0) return nullptr;
+  const auto first = static_cast<std::uint32_t>(random % used);
+  for (std::uint32_t step = 0; step < used; ++step) {
+    const ThreadRecord& record = records[(first + step) % used];
+    if (record.is_live.load(std::memory_order_acquire)) return &record;  // pairs with make_live()
   }
-}
-
-void close_all_events() {
-  for (std::uint32_t at = 0; at < used_records.load(std::memory_order_relaxed); ++at) close_events(records[at]);
+  return nullptr;
 }
 
 void forget_threads() {
   places_lock.reset();
   for (std::uint32_t at = 0; at < used_records.load(std::memory_order_relaxed); ++at) {
-    records[at].lock.reset();
-    close_events(records[at]);
+    records[at].is_live.store(false, std::memory_order_relaxed);
     records[at].pointer.store(0, std::memory_order_relaxed);
   }
 }
@@ -226,15 +180,15 @@ void adopt_pointer(ThreadRecord& record) {
   places_lock.unlock();
 }
 
-bool adopt_thread(const AttachThread& thread, std::uint32_t slots, int& error) {
+bool adopt_thread(const AttachThread& thread) {
   ThreadRecord* const record = take_record();
   if (record == nullptr) return false;
   record->system_number = thread.system_number;
   record->stack_begin = thread.stack_begin;
   record->stack_end = thread.stack_end;
   record->trap = {thread.trap_is_blocked != 0, false};
-  if (!open_events(*record, slots, error)) return false;
   if (thread.thread_pointer != 0) enter_place(*record, thread.thread_pointer);
+  make_live(*record);
   return true;
 }
 
@@ -289,7 +243,7 @@ constinit std::uint32_t latest_numbers = 0;
 
 }  // namespace
 
-void reconcile_threads(std::uint32_t slots, std::uint32_t own_number) {
+void reconcile_threads(std::uint32_t own_number) {
   const ThreadNumbers& before = numbers_seen[latest_numbers];
   latest_numbers = 1 - latest_numbers;
   ThreadNumbers& now = numbers_seen[latest_numbers];
@@ -299,10 +253,7 @@ void reconcile_threads(std::uint32_t slots, std::uint32_t own_number) {
   for (std::uint32_t at = 0; at < used; ++at) {
     ThreadRecord& record = records[at];
     if (!record.is_live.load(std::memory_order_relaxed) || now.has(record.system_number)) continue;
-    record.pointer.store(0, std::memory_order_relaxed);
-    close_events(record);
-    thread_counts.live.fetch_sub(1, std::memory_order_relaxed);
-    give_back(record);
+    end_record(record);
   }
   for (std::uint32_t at = 0; at < now.count; ++at) {
     const std::uint32_t number = now.all[at];
@@ -310,8 +261,7 @@ void reconcile_threads(std::uint32_t slots, std::uint32_t own_number) {
     if (number == own_number || !before.has(number) || find_by_number(number) != nullptr) continue;
     AttachThread thread;
     thread.system_number = number;
-    int error = 0;
-    static_cast<void>(adopt_thread(thread, slots, error));
+    static_cast<void>(adopt_thread(thread));
   }
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads that can be watched: each has parked breakpoints, which others set, and a
-// clock that counts its calls of synchronisation.
+// The threads that can be watched: each has a clock that counts its calls of synchronisation.
 //
 // Records are never given back to the system, so that a pointer to one stays good: a record
 // whose thread has ended is reused, and its clock goes on from where it was.
@@ -29,12 +28,11 @@ struct alignas(64) ThreadRecord {
   TrapView trap;
   std::uint64_t mask_for_kernel[16];  // a set of signals that a waiting call of the thread was given
   std::atomic<bool> is_taken;         // by a thread, or for one that is about to begin
-  std::atomic<bool> is_live;          // has its breakpoints; changed with `lock` held
-  SpinLock lock;                      // of `events`, against their end
-  std::uint32_t life;                 // how often the record was used
+  // Its thread runs and `system_number` is its own.
+  //   Written: by the thread, or by the agent's for it.
+  //   Read:    by the agent's thread, and by handlers that look for themselves.
+  std::atomic<bool> is_live;
   std::uint32_t system_number;
-  int events[kMostSlots];
-  int clock_event;  // of the second sampler, or -1
   // Of the stack that the thread was given.
   Address stack_begin;
   Address stack_end;
@@ -49,7 +47,7 @@ struct alignas(64) ThreadRecord {
 
 inline constexpr std::uint32_t kMostThreads = 1024;
 // More of them are not watched at once.
-inline constexpr std::uint32_t kMostArmed = 32;
+inline constexpr std::uint32_t kMostArmed = 16;
 
 // Records by the thread pointer of their threads (the base of fs). Not a thread-local variable: an agent that is put
 // into a running process has none.
@@ -94,46 +92,36 @@ inline void tick_clock() {
 [[nodiscard]] ThreadRecord* take_record();
 void give_back(ThreadRecord& record);
 
-// The calling thread begins: opens its breakpoints. False if not one could be opened (-errno in
-// `error`); then the thread has no record, and the record is free again.
-bool begin_thread(ThreadRecord& record, std::uint32_t slots, int& error);
+// The calling thread begins.
+void begin_thread(ThreadRecord& record);
 // The calling thread ends, if it has a record.
 void end_thread();
 
 // For a thread that runs already; its pointer is 0 if nobody knows it. False if it cannot be watched.
-bool adopt_thread(const AttachThread& thread, std::uint32_t slots, int& error);
+bool adopt_thread(const AttachThread& thread);
 // nullptr if no thread with a record has that number.
 [[nodiscard]] ThreadRecord* find_by_number(std::uint32_t system_number);
 // The calling thread is the one of that record, which nobody knew the pointer of.
 void adopt_pointer(ThreadRecord& record);
 // By the agent's thread: records of threads that have ended unseen are given back, and threads without one get
 // one, but for the agent's own.
-void reconcile_threads(std::uint32_t slots, std::uint32_t own_number);
-
-// From now on new threads, and those that are adopted, are also sampled by time; 0: not.
-void sample_by_time(std::uint64_t period_ns, std::uint64_t data);
+void reconcile_threads(std::uint32_t own_number);
 
 struct ThreadCounts {
   std::atomic<std::uint64_t> live;
   std::atomic<std::uint64_t> begun;
-  std::atomic<std::uint64_t> uncovered;  // threads without a record or breakpoints
+  std::atomic<std::uint64_t> uncovered;  // threads without a record, or that could not be watched
 };
 extern ThreadCounts thread_counts;
 
-// One thread's breakpoint that was set for a watch.
-struct ArmedThread {
-  ThreadRecord* record;
-  std::uint32_t life;
-};
+// By the agent's thread: breakpoints in the threads other than `self`, at most kMostArmed, from a random one on.
+// Returns how many; their descriptors in `events`.
+std::uint32_t arm_others(const ThreadRecord* self, Address address, std::uint32_t size, Watched watched,
+                         std::uint64_t data, std::uint64_t random, int* events);
+// One of the threads, by a random number; nullptr if there is none.
+[[nodiscard]] const ThreadRecord* some_thread(std::uint64_t random);
 
-// Sets the breakpoint of that slot in the threads other than `self`, at most kMostArmed, from a
-// random one on. Returns how many.
-std::uint32_t arm_others(const ThreadRecord* self, std::uint32_t slot, Address address, std::uint32_t size,
-                         Watched watched, std::uint64_t data, std::uint64_t random, ArmedThread* armed);
-void disarm_others(std::uint32_t slot, const ArmedThread* armed, std::uint32_t count);
-
-// All events of all threads. In a child of fork also forgets who holds locks.
-void close_all_events();
+// In a child of fork: nobody of them is there.
 void forget_threads();
 
 }  // namespace deadheat::watch

@@ -12,6 +12,7 @@
 
 #include <ctime>
 
+#include "watch/agent/control.h"
 #include "watch/agent/counters.h"
 #include "watch/agent/signals.h"
 #include "watch/agent/sites.h"
@@ -84,6 +85,7 @@ void on_hit(std::uint32_t site, Address code, ucontext_t& context) {
 
 // The second sampler: the thread is interrupted before the instruction that it is at.
 void on_clock(const PerfTrap& trap, const ucontext_t& context) {
+  note_clock_trap();
   ThreadRecord* const self = own_record();
   if (self == nullptr || (trap.flags & kTrapPerfWasAsynchronous) != 0) return;
   const TimedHandler timed(kInt3Cost);
@@ -102,8 +104,6 @@ void on_breakpoint(const PerfTrap& trap, const ucontext_t& context) {
   const bool is_agents = is_in_agent(static_cast<Address>(context.uc_mcontext.gregs[REG_RIP]));
   if (!is_late && !is_agents) return on_trip(*self, trap.data, context);
   (is_late ? counters.late_trips : counters.agent_trips).add();
-  const int event = self->events[trap.data & 0xff];
-  if (event >= 0) disable_breakpoint(event);
 }
 
 }  // namespace

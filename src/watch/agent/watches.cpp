@@ -21,6 +21,8 @@ constinit Budget budget;
 namespace {
 
 constinit Watch watches[kMostSlots] = {};
+// How long a thread stands for breakpoints that do not come: the agent's thread may not get a processor.
+constexpr std::uint64_t kPatience = 2 * kMillisecond;
 constinit Settings settings;
 
 // The data of a trap: mark, generation, slot.
@@ -75,7 +77,7 @@ class Pin {
   Pin(Watch& watch, std::uint64_t data, std::uint32_t slot) : watch_(watch) {
     watch_.pins.fetch_add(1, std::memory_order_seq_cst);  // before the phase is read: see close()
     const WatchPhase phase = watch_.phase.load(std::memory_order_seq_cst);
-    holds_ = (phase == WatchPhase::kTaken || phase == WatchPhase::kLive) &&
+    holds_ = (phase == WatchPhase::kAsked || phase == WatchPhase::kLive) &&
              data_of(watch_.generation.load(std::memory_order_relaxed), slot) == data;
   }
   ~Pin() { watch_.pins.fetch_sub(1, std::memory_order_release); }  // pairs with close()
@@ -124,19 +126,26 @@ void count_stalled_nomination(std::uint32_t site) {
   }
 }
 
-// Until somebody trips, at most stall_us.
+// From when the breakpoints are there until somebody trips, at most stall_us.
 void stand(Watch& watch) {
+  constexpr auto kAsked = static_cast<std::uint32_t>(WatchPhase::kAsked);
+  const std::uint64_t asked = read_clock(CLOCK_MONOTONIC);
+  std::uint64_t begin = asked;
+  while (watch.phase.load(std::memory_order_acquire) == WatchPhase::kAsked && begin - asked < kPatience) {
+    wait_while(&watch.phase, kAsked, kPatience);
+    begin = read_clock(CLOCK_MONOTONIC);
+  }
   const std::uint64_t limit = settings.stall_us * kMicrosecond;
-  const std::uint64_t begin = read_clock(CLOCK_MONOTONIC);
   std::uint64_t passed = 0;
-  while (passed < limit && watch.standing.load(std::memory_order_relaxed) == 1) {
+  while (passed < limit && watch.phase.load(std::memory_order_acquire) == WatchPhase::kLive &&
+         watch.standing.load(std::memory_order_relaxed) == 1) {
     wait_while(&watch.standing, 1, limit - passed);
     passed = read_clock(CLOCK_MONOTONIC) - begin;
   }
+  passed += begin - asked;
   counters.stalls.add();
   counters.stalled_ns.add(passed);
-  const auto unspent = static_cast<std::int64_t>(limit) - static_cast<std::int64_t>(passed);
-  budget.stalls.pay(-unspent);
+  budget.stalls.pay(static_cast<std::int64_t>(passed) - static_cast<std::int64_t>(limit));
 }
 
 void count_watch(std::uint32_t site) {
@@ -170,23 +179,6 @@ std::uint64_t some_number() {
   return mixed ^ mixed >> 29;
 }
 
-// False if there is nobody to watch.
-bool set_watch(Watch& watch, std::uint32_t slot, ThreadRecord& self, std::uint32_t site, Address code,
-               const ucontext_t& context) {
-  fill(watch, self, site, code, context);
-  if (!is_plausible(watch.access.address)) return false;
-  watch.standing.store(1, std::memory_order_relaxed);
-  watch.begin_ns = read_clock(CLOCK_MONOTONIC);
-  watch.end_ns = watch.begin_ns + settings.limit_us * kMicrosecond;
-  const std::uint64_t generation = watch.generation.load(std::memory_order_relaxed) + 1;
-  watch.generation.store(generation, std::memory_order_seq_cst);  // with all before it: pairs with Pin
-  const Watched kind = (watch.access.flags & kWrites) != 0 ? Watched::kLoadsAndStores : Watched::kStores;
-  watch.armed_count =
-      arm_others(&self, slot, watch.access.address, watchable_size(watch.access.address, watch.access.size), kind,
-                 data_of(generation, slot), some_number(), watch.armed);
-  return watch.armed_count != 0;
-}
-
 }  // namespace
 
 void prepare_watches(const Settings& wanted) { settings = wanted; }
@@ -197,31 +189,35 @@ void on_sampled(ThreadRecord& self, std::uint32_t site, Address code, const ucon
   std::uint32_t slot = 0;
   Watch* const watch = take_watch(slot);
   if (watch == nullptr) return;
-  if (!set_watch(*watch, slot, self, site, code, context)) {
-    watch->standing.store(0, std::memory_order_relaxed);
+  fill(*watch, self, site, code, context);
+  if (!is_plausible(watch->access.address)) {
     free_watch(*watch);
     budget.permits.earn(1, kMostSlots);
     return;
   }
-  count_watch(site);
   bool is_nominated = false;
   const bool stalls = wants_stall(site, is_nominated);
-  if (stalls) {
-    stand(*watch);
-    if (is_nominated) count_stalled_nomination(site);
-  }
-  // From here on the access may happen: nobody can prove a race any more.
-  const bool was_tripped = watch->standing.exchange(0, std::memory_order_seq_cst) == 2;  // pairs with on_trip()
-  if (was_tripped || settings.method == Method::kCollide) watch->is_done.store(true, std::memory_order_relaxed);
-  watch->phase.store(WatchPhase::kLive, std::memory_order_seq_cst);
+  if (!stalls && settings.method == Method::kCollide) return free_watch(*watch);
+  count_watch(site);
+  watch->standing.store(stalls ? 1 : 0, std::memory_order_relaxed);
+  watch->generation.store(watch->generation.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  watch->phase.store(WatchPhase::kAsked, std::memory_order_seq_cst);  // with all before it: pairs with Pin and serve()
   wake_control();
+  if (!stalls) return;
+  stand(*watch);
+  if (is_nominated) count_stalled_nomination(site);
+  // From here on the access may happen: nobody can prove a race any more.
+  const bool was_tripped = watch->standing.load(std::memory_order_relaxed) == 2;
+  if (was_tripped || settings.method == Method::kCollide) watch->is_done.store(true, std::memory_order_relaxed);
+  const bool is_over = watch->is_done.load(std::memory_order_relaxed);
+  watch->standing.store(0, std::memory_order_seq_cst);  // pairs with on_trip() and serve_watches(): it may be freed now
+  if (is_over) wake_control();
 }
 
 bool is_our_trip(std::uint64_t data) { return data >> 48 == kMark && (data & 0xff) < kMostSlots; }
 
 void on_trip(ThreadRecord& self, std::uint64_t data, const ucontext_t& context) {
   const auto slot = static_cast<std::uint32_t>(data & 0xff);
-  if (self.events[slot] >= 0) disable_breakpoint(self.events[slot]);
   Watch& watch = watches[slot];
   const Pin pin(watch, data, slot);
   if (!pin.holds() || watch.thread == &self) return counters.late_trips.add();
@@ -262,38 +258,73 @@ void on_trip(ThreadRecord& self, std::uint64_t data, const ucontext_t& context) 
 
 namespace {
 
-void close(Watch& watch, std::uint32_t slot, std::uint64_t now) {
+void serve(Watch& watch, std::uint32_t slot, std::uint64_t now) {
+  const Watched kind = (watch.access.flags & kWrites) != 0 ? Watched::kLoadsAndStores : Watched::kStores;
+  watch.event_count =
+      arm_others(watch.thread, watch.access.address, watchable_size(watch.access.address, watch.access.size), kind,
+                 data_of(watch.generation.load(std::memory_order_relaxed), slot), some_number(), watch.events);
+  counters.arm_ns.add(watch.event_count * kArmCost);
+  watch.begin_ns = now;
+  watch.end_ns = now + settings.limit_us * kMicrosecond;
+  if (watch.event_count == 0) watch.is_done.store(true, std::memory_order_relaxed);  // nobody to watch
+  watch.phase.store(WatchPhase::kLive, std::memory_order_seq_cst);                   // pairs with stand()
+  wake_waiters(&watch.phase);
+}
+
+void close(Watch& watch, std::uint64_t now) {
   watch.phase.store(WatchPhase::kClosing, std::memory_order_seq_cst);  // before pins are read: see Pin
-  disarm_others(slot, watch.armed, watch.armed_count);
+  for (std::uint32_t at = 0; at < watch.event_count; ++at) close_event(watch.events[at]);
+  counters.arm_ns.add(watch.event_count * kArmCost);
   wait_for_pins(watch);
   counters.watched_ns.add(now > watch.begin_ns ? now - watch.begin_ns : 0);
   free_watch(watch);
 }
 
+bool is_over(const Watch& watch, std::uint64_t now) {
+  if (watch.standing.load(std::memory_order_seq_cst) != 0) return false;  // pairs with on_sampled()
+  if (now >= watch.end_ns || watch.is_done.load(std::memory_order_relaxed)) return true;
+  // To suspect a race is all that a clock is good for.
+  return settings.method == Method::kClock && watch.thread->clock.load(std::memory_order_relaxed) != watch.clock;
+}
+
 }  // namespace
 
-std::uint64_t close_watches(std::uint64_t now) {
+std::uint64_t serve_watches(std::uint64_t now) {
   std::uint64_t next = ~std::uint64_t{0};
   for (std::uint32_t slot = 0; slot < settings.slots; ++slot) {
     Watch& watch = watches[slot];
-    if (watch.phase.load(std::memory_order_acquire) != WatchPhase::kLive) continue;  // pairs with on_sampled()
-    // To suspect a race is all that a clock is good for.
-    const bool is_useless =
-        settings.method == Method::kClock && watch.thread->clock.load(std::memory_order_relaxed) != watch.clock;
-    if (now >= watch.end_ns || watch.is_done.load(std::memory_order_relaxed) || is_useless) {
-      close(watch, slot, now);
+    const WatchPhase phase = watch.phase.load(std::memory_order_acquire);  // pairs with on_sampled()
+    if (phase == WatchPhase::kAsked) serve(watch, slot, now);
+    if (phase != WatchPhase::kAsked && phase != WatchPhase::kLive) continue;
+    if (is_over(watch, now)) {
+      close(watch, now);
     } else if (watch.end_ns < next) {
-      next = watch.end_ns;
+      // One who stands does not say when it goes on.
+      next = watch.end_ns > now ? watch.end_ns : now + kMillisecond;
     }
   }
   return next;
 }
 
+bool is_any_live() {
+  for (std::uint32_t slot = 0; slot < settings.slots; ++slot) {
+    if (watches[slot].phase.load(std::memory_order_relaxed) == WatchPhase::kLive) return true;
+  }
+  return false;
+}
+
 void close_all_watches() {
   for (std::uint32_t slot = 0; slot < settings.slots; ++slot) {
-    if (watches[slot].phase.load(std::memory_order_acquire) == WatchPhase::kLive) {  // pairs with on_sampled()
-      close(watches[slot], slot, read_clock(CLOCK_MONOTONIC));
-    }
+    Watch& watch = watches[slot];
+    WatchPhase seen = watch.phase.load(std::memory_order_acquire);  // pairs with on_sampled()
+    if (seen == WatchPhase::kAsked) watch.event_count = 0;
+    if (seen != WatchPhase::kAsked && seen != WatchPhase::kLive) continue;
+    // Whoever stands goes on.
+    watch.standing.store(0, std::memory_order_seq_cst);
+    watch.phase.store(WatchPhase::kClosing, std::memory_order_seq_cst);
+    wake_waiters(&watch.phase);
+    wake_waiters(&watch.standing);
+    close(watch, read_clock(CLOCK_MONOTONIC));
   }
 }
 

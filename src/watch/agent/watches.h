@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Watches: sampled accesses whose memory other threads' breakpoints guard.
 //
-// free -> taken      by the thread that is about to access, in its handler
-// taken -> live      by the same, when it goes on
-// live -> closing -> free   by the agent's thread
+// free -> taken -> asked    by the thread that is about to access, in its handler
+// asked -> live             by the agent's thread, when the breakpoints are there
+// live -> closing -> free   by the agent's thread, when the sampled thread does not stand any more
 //
 // The sampled thread stands before its access while `standing` is not 0. Whoever trips then has
 // proved a race: the access of the sampled thread is yet to come, so nothing that it does can
@@ -28,7 +28,7 @@
 
 namespace deadheat::watch {
 
-enum class WatchPhase : std::uint32_t { kFree, kTaken, kLive, kClosing };
+enum class WatchPhase : std::uint32_t { kFree, kTaken, kAsked, kLive, kClosing };
 
 struct Watch {
   std::atomic<WatchPhase> phase;
@@ -36,18 +36,18 @@ struct Watch {
   std::atomic<std::uint32_t> pins;
   std::atomic<std::uint64_t> generation;
   std::atomic<bool> is_done;  // is to be closed before its time
-  // Written by the sampled thread while it is taken, before breakpoints are set.
-  std::uint64_t begin_ns;
-  std::uint64_t end_ns;
+  // Written by the sampled thread while it is taken.
   ThreadRecord* thread;
   std::uint64_t clock;
   std::uint32_t site;
   std::uint64_t value;
   WatchedAccess access;
   StackCopy stack;
-  // Written by the sampled thread before it is live, then read by the agent's.
-  std::uint32_t armed_count;
-  ArmedThread armed[kMostArmed];
+  // Of the agent's thread.
+  std::uint64_t begin_ns;
+  std::uint64_t end_ns;
+  std::uint32_t event_count;
+  int events[kMostArmed];
 };
 
 void prepare_watches(const Settings& settings);
@@ -59,10 +59,13 @@ void on_sampled(ThreadRecord& self, std::uint32_t site, Address code, const ucon
 void on_trip(ThreadRecord& self, std::uint64_t data, const ucontext_t& context);
 [[nodiscard]] bool is_our_trip(std::uint64_t data);
 
-// By the agent's thread: closes what is over. Returns when the next one will be, or ~0.
-std::uint64_t close_watches(std::uint64_t now);
+// By the agent's thread: sets breakpoints for those that ask, and closes what is over. Returns when the next one will
+// be, or ~0.
+std::uint64_t serve_watches(std::uint64_t now);
 void close_all_watches();
 [[nodiscard]] std::uint32_t free_slots();
+// Of the agent's thread: breakpoints are enabled.
+[[nodiscard]] bool is_any_live();
 
 // Whether one more stall is paid for.
 [[nodiscard]] bool can_stall();
@@ -76,5 +79,7 @@ inline constexpr std::uint64_t kClockData = std::uint64_t{0xdead} << 48 | 0xff;
 // What a trap cost besides what the handler can measure: entering and leaving it.
 inline constexpr std::uint64_t kInt3Cost = 3 * kMicrosecond;
 inline constexpr std::uint64_t kTripCost = 12 * kMicrosecond;
+// Of a running thread, for a breakpoint that another one sets in it or takes away: interrupts of its processor.
+inline constexpr std::uint64_t kArmCost = 6 * kMicrosecond;
 
 }  // namespace deadheat::watch

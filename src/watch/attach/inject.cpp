@@ -292,12 +292,13 @@ Result<std::unique_ptr<InjectedAgent>> InjectedAgent::inject(const InjectRequest
     return abandon({ErrorCode::kIo, fmt::format("process {} does not let memory become code", request.process)});
   }
 
-  // The new thread inherits that all signals are blocked. Its stack begins as after a call.
-  constexpr std::uint64_t kThread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+  // The new thread inherits that all signals are blocked, and has descriptors of its own. Its stack begins as after a
+  // call.
+  constexpr std::uint64_t kThread = CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
   const auto thread = target.call(stub, SYS_clone, {kThread, base + layout.stack_end - 8, 0, 0, 0});
   if (!thread.ok()) return thread.error();
+  static_cast<void>(call(SYS_close, {static_cast<std::uint64_t>(pair[1])}));
   if (thread.value() < 0) {
-    static_cast<void>(call(SYS_close, {static_cast<std::uint64_t>(pair[1])}));
     return abandon(refused(request.process, "start a thread for the agent", thread.value()));
   }
   const std::vector<pid_t> now = threads_of(request.process);
