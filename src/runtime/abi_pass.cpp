@@ -175,23 +175,6 @@ void check_parts(ThreadState& self, const LoopAccess& access, const Footprint& a
   }
 }
 
-std::uint8_t size_code(std::uint32_t size) {
-  switch (size) {
-    case 1:
-      return 1;
-    case 2:
-      return 2;
-    case 4:
-      return 3;
-    case 8:
-      return 4;
-    case 16:
-      return 5;
-    default:
-      return static_cast<std::uint8_t>(size < 8 ? 16 + size : 0);
-  }
-}
-
 // In a process that samples, outside of periods and in them.
 void check_unsampled_footprint(ThreadState& self, AccessKind kind, const Footprint& footprint, Address code) {
   const std::uint64_t place = code_and_shape(code, {size_code(footprint.size), 0});

@@ -84,36 +84,6 @@ namespace {
   return Outcome::kDone;
 }
 
-Event access_event(const ThreadState& self, AccessKind kind, Address address, std::size_t size, std::uint8_t flags) {
-  const AccessFlavour flavour =
-      (flags & raw_report::kAccessVolatile) != 0 ? AccessFlavour::kVolatile : AccessFlavour::kPlain;
-  switch (kind) {
-    case AccessKind::kRead:
-      return events::read(self.clock.id(), address, size, flavour);
-    case AccessKind::kFree:
-      return events::on_range(EventKind::kFree, self.clock.id(), address, size);
-    default:
-      return events::write(self.clock.id(), address, size, flavour);
-  }
-}
-
-AccessShape shape_of(AccessKind kind, std::size_t size, std::uint8_t flags) {
-  AccessShape shape;
-  shape.flags = static_cast<std::uint8_t>(flags | (kind == AccessKind::kFree ? kOriginFree : 0));
-  switch (size) {
-    case 1:
-    case 2:
-    case 4:
-    case 8:
-    case 16:
-      shape.size_code = static_cast<std::uint8_t>(1 + std::bit_width(size - 1));
-      break;
-    default:
-      shape.size_code = size < 8 ? static_cast<std::uint8_t>(16 + size) : 0;
-  }
-  return shape;
-}
-
 void check_word(ThreadState& self, ShadowCell& cell, const CellAccess& access, Address word) {
   while (check_once(self, cell, access, word) == Outcome::kAgain) {
   }
@@ -150,7 +120,7 @@ void check_access(AccessKind kind, Address address, std::size_t size, Address co
     number_range(self, size);
     return check_unsampled(self, kind, address, address + size, code_and_shape(code, shape_of(kind, size, flags)));
   }
-  const RecordedStep step(self, access_event(self, kind, address, size, flags), code);
+  const RecordedStep step(self, access_event(self.clock.id(), kind, address, size, flags), code);
   // As without a recording, so that recordings say something about footprints.
   if (const RegionId region = region_at(address);
       region != RegionId::kNone && size <= 16 && region_at(address + size - 1) == region) {
@@ -331,7 +301,7 @@ template <AccessKind kKind>
 
 template <std::size_t kSize>
 [[gnu::always_inline]] inline std::uint64_t code_of_access(Address code) {
-  constexpr AccessShape kShape{static_cast<std::uint8_t>(1 + std::bit_width(kSize - 1)), 0};
+  constexpr AccessShape kShape{size_code(kSize), 0};
   return code_and_shape(code, kShape);
 }
 
@@ -598,17 +568,21 @@ void on_range(ThreadState& self, AccessKind kind, Address begin, std::size_t siz
     number_range(self, size);
     return check_unsampled(self, kind, begin, begin + size, code_and_shape(code, shape_of(kind, size, flags)));
   }
-  const RecordedStep step(self, access_event(self, kind, begin, size, flags), code);
+  const RecordedStep step(self, access_event(self.clock.id(), kind, begin, size, flags), code);
   check_range(self, kind, begin, size, code, flags);
 }
 
 void on_read(const volatile void* begin, std::size_t size, Address code) {
-  if (size == 0 || current.inside != 0 || peek(current.runs_unchecked) != 0 || !runtime_is_ready.load(std::memory_order_relaxed)) return;
+  if (size == 0 || current.inside != 0 || peek(current.runs_unchecked) != 0 ||
+      !runtime_is_ready.load(std::memory_order_relaxed))
+    return;
   on_range(self(), AccessKind::kRead, reinterpret_cast<Address>(begin), size, code);
 }
 
 void on_write(const volatile void* begin, std::size_t size, Address code) {
-  if (size == 0 || current.inside != 0 || peek(current.runs_unchecked) != 0 || !runtime_is_ready.load(std::memory_order_relaxed)) return;
+  if (size == 0 || current.inside != 0 || peek(current.runs_unchecked) != 0 ||
+      !runtime_is_ready.load(std::memory_order_relaxed))
+    return;
   on_range(self(), AccessKind::kWrite, reinterpret_cast<Address>(begin), size, code);
 }
 

@@ -191,7 +191,6 @@ void on_lock_destroyed(ThreadState& self, Address lock, Address code) {
   sync_table().erase(lock, SyncKind::kLock);
 }
 
-
 void on_lock_acquired(ThreadState& self, Address lock, LockMode mode, LockAttempt attempt, Address code) {
   if (is_off()) return;
   if (const UncheckedEvent unseen; unseen.is_on()) {

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 
 #include "core/cell_entry.h"
@@ -37,10 +38,21 @@ enum class StackId : std::uint32_t { kUnknown = 0, kEmpty = 1 };
 
 // What an origin remembers besides code address, calls and locks.
 struct AccessShape {
-  std::uint8_t size_code = 0;  // 0: not known, else 1 + log2(size) for 1..16, 15 for ranges
+  std::uint8_t size_code = 0;  // size_code()
   std::uint8_t flags = 0;      // raw_report::kAccess..., kOriginFree
 };
 inline constexpr std::uint8_t kOriginFree = 0x40;  // 0x80 marks combined origins
+
+// 1 + log2(size) for 1, 2, 4, 8, 16; 16 + size for other sizes below 8; 0 for all others, which are
+// not told apart.
+[[nodiscard]] constexpr std::uint8_t size_code(std::size_t size) {
+  if (size <= 16 && std::has_single_bit(size)) return static_cast<std::uint8_t>(std::bit_width(size));
+  return static_cast<std::uint8_t>(size < 8 ? 16 + size : 0);
+}
+static_assert(size_code(1) == 1 && size_code(2) == 2 && size_code(16) == 5 && size_code(3) == 19 && size_code(9) == 0);
+[[nodiscard]] inline AccessShape shape_of(AccessKind kind, std::size_t size, std::uint8_t flags) {
+  return {size_code(size), static_cast<std::uint8_t>(flags | (kind == AccessKind::kFree ? kOriginFree : 0))};
+}
 
 // One origin that a thread used lately, under a hash of what it is made of.
 struct OriginCacheEntry {

@@ -23,7 +23,9 @@
 #include <cstdint>
 
 #include "model/event.h"
+#include "model/finding.h"
 #include "model/identity.h"
+#include "runtime/raw_report.h"
 #include "runtime/thread_state.h"
 
 namespace deadheat::runtime {
@@ -83,5 +85,20 @@ class RecordingHold {
       record_more(event, code);
   }
 };
+
+// An access as an event; `flags` are raw_report::kAccess....
+[[nodiscard]] inline Event access_event(ThreadId thread, AccessKind kind, Address address, std::size_t size,
+                                        std::uint8_t flags) {
+  const AccessFlavour flavour =
+      (flags & raw_report::kAccessVolatile) != 0 ? AccessFlavour::kVolatile : AccessFlavour::kPlain;
+  switch (kind) {
+    case AccessKind::kRead:
+      return events::read(thread, address, size, flavour);
+    case AccessKind::kFree:
+      return events::on_range(EventKind::kFree, thread, address, size);
+    default:
+      return events::write(thread, address, size, flavour);
+  }
+}
 
 }  // namespace deadheat::runtime

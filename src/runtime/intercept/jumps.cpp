@@ -99,7 +99,7 @@ Address decrypted(Address value) {
 
 // The last thing before the real longjmp.
 void go_back(const __jmp_buf_tag* environment) {
-  current.unseen = 0;  // a handler that does not come back leaves the operation it has interrupted
+  current.unseen = 0;               // a handler that does not come back leaves the operation it has interrupted
   constexpr int kStackPointer = 6;  // of the registers in a jmp_buf
   const Address stack_pointer = decrypted(static_cast<Address>(environment->__jmpbuf[kStackPointer]));
   JumpPoints& table = jump_points;

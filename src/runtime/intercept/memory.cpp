@@ -186,7 +186,8 @@ DEADHEAT_REPLACE(void, __explicit_bzero_chk, void* to, std::size_t size, std::si
 DEADHEAT_REPLACE(void*, memchr, const void* begin, int value, std::size_t size) {
   DEADHEAT_ORIGINAL(memchr);
   void* const found = original(begin, value, size);
-  if (is_observing_accesses()) on_read(begin, found ? address_of(found) - address_of(begin) + 1 : size, DEADHEAT_CALLER);
+  if (is_observing_accesses())
+    on_read(begin, found ? address_of(found) - address_of(begin) + 1 : size, DEADHEAT_CALLER);
   return found;
 }
 DEADHEAT_REPLACE(void*, rawmemchr, const void* begin, int value) {
