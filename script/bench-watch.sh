@@ -156,7 +156,7 @@ own_cost() {
   local way="$1" script prefix=()
   shift
   script="$(printf '%q ' "$@") | cksum; times"
-  if [[ "$way" != plain ]]; then prefix=("$deadheat" watch -q --rate "$way" --program "$(command -v "$1")" --); fi
+  if [[ "$way" != plain ]]; then prefix=("$deadheat" watch -q --watches "$way" --program "$(command -v "$1")" --); fi
   "${prefix[@]}" bash -c "$script" 2>/dev/null | awk '
     NR == 1 { sum = $1 }
     END { split($0, parts, /[ms ]+/); printf "%.3f %s\n", 60 * parts[1] + parts[2] + 60 * parts[3] + parts[4], sum }'
@@ -174,7 +174,7 @@ start_cost() {
 highest_memory() {
   local way="$1" prefix=() process="" seen=0 now job
   shift
-  if [[ "$way" != plain ]]; then prefix=("$deadheat" watch -q --rate "$way" --); fi
+  if [[ "$way" != plain ]]; then prefix=("$deadheat" watch -q --watches "$way" --); fi
   "${prefix[@]}" "$@" >/dev/null 2>&1 &
   job=$!
   if [[ "$way" == plain ]]; then process="$job"; fi

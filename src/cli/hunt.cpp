@@ -135,7 +135,7 @@ ExitCode exit_code_after(const HuntLoop& loop, const RaceReport& report, const S
 
 ExitCode hunt_program(const HuntOptions& options, std::vector<std::string> words) {
   auto suppressions = read_suppressions(options.settings.suppressions);
-  if (!suppressions.ok()) return hunt_failed(suppressions.error(), ExitCode::kUsage);
+  if (!suppressions.ok()) return hunt_failed(suppressions.error(), ExitCode::kFailure);
   ExitCode result = ExitCode::kFailure;
   auto plan =
       make_launch_plan(words, options.settings, options.force ? Uninstrumented::kRun : Uninstrumented::kRefuse, result);

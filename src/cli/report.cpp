@@ -94,7 +94,7 @@ ExitCode report(const ReportOptions& options) {
   };
   if (const auto done = report_document(options.files, options.output.files.html)) return *done;
   auto suppressions = read_suppressions(options.suppressions);
-  if (!suppressions.ok()) return failed(suppressions.error(), ExitCode::kUsage);
+  if (!suppressions.ok()) return failed(suppressions.error(), ExitCode::kFailure);
   StoredRun stored;
   stored.mode = "report";
   stored.program = options.files.front();

@@ -197,7 +197,7 @@ ExitCode run_program(RunOptions& options) {
   }
   // What is wrong with the command line comes before what is wrong with the program.
   auto suppressions = read_suppressions(options.settings.suppressions);
-  if (!suppressions.ok()) return failed(suppressions.error(), ExitCode::kUsage);
+  if (!suppressions.ok()) return failed(suppressions.error(), ExitCode::kFailure);
   ExitCode result = ExitCode::kFailure;
   auto plan = make_launch_plan(words.value(), options.settings,
                                options.force ? Uninstrumented::kRun : Uninstrumented::kRefuse, result);

@@ -26,7 +26,6 @@ struct TuneOptions {
   std::int32_t process = 0;
   SamplingOptions sampling;
   ReportFormat format = ReportFormat::kText;
-  bool json = false;
 };
 
 constexpr char kTuneFooter[] =
@@ -39,7 +38,7 @@ Examples:
   deadheat tune --pid 4711
   deadheat tune --pid 4711 --rate 10%
   deadheat tune --pid 4711 --budget 2% --rate 5%
-  deadheat tune --pid 4711 --json
+  deadheat tune --pid 4711 --format json
 
 Exit codes: 0 done; 1 no such process, or it does not sample or answer; 2 bad usage.)";
 
@@ -79,7 +78,7 @@ ExitCode tune(const TuneOptions& options) {
   if (!socket.ok()) return failed(socket.error());
   const auto state = request_all(socket.value(), options.sampling);
   if (!state.ok()) return failed(state.error());
-  const bool as_json = options.json || options.format == ReportFormat::kJson;
+  const bool as_json = options.format == ReportFormat::kJson;
   auto output = Output::open(std::nullopt);
   if (!output.ok()) return failed(output.error());
   const Status written =
@@ -100,7 +99,6 @@ void add_tune_command(CLI::App& app, ExitCode& result) {
       ->option_text("NUMBER");
   add_rate_and_budget(*command, options->sampling);
   add_format_option(*command, options->format);
-  command->add_flag("--json", options->json, "The same as --format json");
   command->callback([options, &result] { result = tune(*options); });
 }
 

@@ -74,7 +74,7 @@ Examples:
   deadheat watch --program ./server ./start.sh   in the program that a script starts
   deadheat watch --module 'libfoo*' ./server     also in this library
   deadheat watch --method collide ./server       delays only, as DataCollider does
-  deadheat watch --rate 500 --limit 2ms ./server more watches, each for a shorter time
+  deadheat watch --watches 500 --limit 2ms ./server  more watches, each for a shorter time
 
 Some hundred times a second an instruction of the program is stopped at, and what it touches
 is watched by a hardware breakpoint in all other threads. Who touches it meanwhile is a
@@ -189,12 +189,12 @@ ExitCode watch_process(WatchOptions& options, pid_t process) {
     return ExitCode::kUsage;
   }
   auto suppressions = read_suppressions(options.suppressions);
-  if (!suppressions.ok()) return failed(suppressions.error(), ExitCode::kUsage);
+  if (!suppressions.ok()) return failed(suppressions.error(), ExitCode::kFailure);
   const auto layout = find_install_layout();
   if (!layout.ok()) return failed(layout.error(), ExitCode::kFailure);
   std::string program;
   auto table = site_table_of(process, options, program);
-  if (!table.ok()) return failed(table.error(), ExitCode::kUsage);
+  if (!table.ok()) return failed(table.error(), ExitCode::kFailure);
   StoredRun stored;
   stored.mode = "watch";
   stored.program = program;
@@ -205,7 +205,7 @@ ExitCode watch_process(WatchOptions& options, pid_t process) {
   if (!signals.ok()) return failed(signals.error(), ExitCode::kFailure);
   auto agent = watch::InjectedAgent::inject({process, layout.value().watch_agent(), std::move(table).value(),
                                              agent_options(options), options.despite_seccomp});
-  if (!agent.ok()) return failed(agent.error(), ExitCode::kUsage);
+  if (!agent.ok()) return failed(agent.error(), ExitCode::kFailure);
   WatchSession session({options.duration_us, options.until_race, options.output.quiet}, std::move(suppressions).value(),
                        std::move(output).value());
   return session.watch(*agent.value(), *signals.value(), process, program,
@@ -217,7 +217,7 @@ ExitCode watch_program(WatchOptions& options) {
   const auto words = program_words(*options.command);
   if (!words.ok()) return failed(words.error(), ExitCode::kUsage);
   auto suppressions = read_suppressions(options.suppressions);
-  if (!suppressions.ok()) return failed(suppressions.error(), ExitCode::kUsage);
+  if (!suppressions.ok()) return failed(suppressions.error(), ExitCode::kFailure);
   const Lookup lookup = find_program(words.value().front());
   if (lookup.path.empty()) {
     print_error(lookup.error.message);
@@ -230,7 +230,7 @@ ExitCode watch_program(WatchOptions& options) {
   if (!table.ok() && table.error().code == ErrorCode::kMalformed && !options.started) {
     print_note("if that is a script, name the program that it starts: --program FILE");
   }
-  if (!table.ok()) return failed(table.error(), ExitCode::kUsage);
+  if (!table.ok()) return failed(table.error(), ExitCode::kFailure);
   SharedTable shared;
   if (const Status status = shared.fill(table.value()); !status.ok()) return failed(status.error(), ExitCode::kFailure);
   StoredRun stored;
@@ -286,7 +286,7 @@ void add_watch_command(CLI::App& app, ExitCode& result) {
   add_choice<WatchMethod>(*command, "--method", options->method, methods,
                           "confirm (default): clock races are confirmed by a short stop; clock: suspects only, no "
                           "stops; collide: every watch stops its thread");
-  command->add_option("--rate", options->rate, "Watches per second, of the whole program (default 100)")
+  command->add_option("--watches", options->rate, "Watches per second, of the whole program (default 100)")
       ->check(CLI::Range(1U, 10'000U))
       ->option_text("NUMBER");
   add_share_option(

@@ -79,7 +79,7 @@ class DocumentReader {
     finding.address = number_in(document_, "address");
     finding.size = number_in(document_, "size");
     finding.event_index = number_in(document_, "event_index");
-    live_.explanation = text_in(document_, "explanation");
+    live_.explanation = text_member(document_, "explanation");
     read_variable();
     finding.earlier = side(member(document_, "earlier"), live_.earlier_acquired);
     finding.later = side(member(document_, "later"), live_.later_acquired);

@@ -84,14 +84,14 @@ TEST(RunTest, BadSuppressionFileIsAnErrorBeforeTheProgramStarts) {
   const Shell shell;
   shell.write_file("bad.supp", "race:x\nwhatever\n");
   const CommandResult result = shell.run("deadheat run --suppressions bad.supp deadheat_fake_program race");
-  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.errors,
             "deadheat: error: bad.supp:2: 'whatever' has no ':'; a suppression looks like 'race:pattern'\n");
 }
 
 TEST(RunTest, MissingSuppressionFileIsSaidBeforeWhatIsWrongWithTheProgram) {
   const CommandResult result = Shell().run("deadheat run --suppressions missing.supp true");
-  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.errors, "deadheat: error: cannot read suppressions 'missing.supp': No such file or directory\n");
 }
 
