@@ -274,6 +274,12 @@ TEST(HuntTest, DiskThatIsFullEndsTheHuntWithALine) {
   EXPECT_TRUE(contains(result.errors, "File too large\n")) << result.errors;
 }
 
+TEST(HuntTest, MissingSuppressionsAreAFailure) {
+  const CommandResult result = Shell().run("deadheat hunt --suppressions nowhere deadheat_fake_program");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(contains(result.errors, "cannot read suppressions 'nowhere'")) << result.errors;
+}
+
 TEST(HuntTest, BadOptionsAreUsageErrors) {
   const Shell shell;
   const struct {
@@ -285,7 +291,6 @@ TEST(HuntTest, BadOptionsAreUsageErrors) {
       {"--strategy magic deadheat_fake_program", "magic not in {drfinder,pct,contest,native,portfolio}"},
       {"--runs 0 deadheat_fake_program", "see 'deadheat hunt --help'"},
       {"--time-limit 5 deadheat_fake_program", "'5' is no time limit: write 500ms, 10s, 5min or 2h"},
-      {"--suppressions nowhere deadheat_fake_program", "cannot read suppressions 'nowhere'"},
       {"--show-output --format json deadheat_fake_program", "--show-output would mix"},
       {"true", "was not built for race detection"},
   };

@@ -5,7 +5,7 @@
 # the loops, carried out one access at a time, have a race.
 set -euo pipefail
 
-generator="$1" deadheat="$2" support="$3" first="${4:-1}" count="${5:-4}"
+generator="$1" deadheat="$2" support="$3" first="${4:-1}" count="${5:-${DEADHEAT_TEST_LOOPS:-2}}"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 failures=0
