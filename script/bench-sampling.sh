@@ -277,7 +277,7 @@ measure_sampling_rate() {
 }
 
 # "full" is detection without sampling.
-readonly sampling_rates=(0% 1% 3% 10% 25% 50% 100% full)
+readonly sampling_rates=(0% 1% 3% 10% 25% 100% full)
 
 measure_sampling_cost() {
   local runs=2 time_limit=300 rate program without with percent columns=""

@@ -48,7 +48,8 @@ TEST(TuneTest, RateAndBudgetAreChanged) {
 }
 
 TEST(TuneTest, JsonHasTheSamplingOfAReport) {
-  const CommandResult result = with_program("state", "deadheat tune --pid $pid --rate 10% --format json; echo $pid >&2");
+  const CommandResult result =
+      with_program("state", "deadheat tune --pid $pid --rate 10% --format json; echo $pid >&2");
   EXPECT_EQ(json_at(result.output, "/process") + "\n", result.errors);
   EXPECT_EQ(json_at(result.output, "/sampling/rate"), "0.1");
   EXPECT_EQ(json_at(result.output, "/sampling/effective_rate"), "0.0298");

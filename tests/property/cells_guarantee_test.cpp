@@ -72,7 +72,7 @@ class CellsGuarantee : public testing::TestWithParam<int> {
 };
 
 TEST_P(CellsGuarantee, OnRandomTraces) {
-  for_each_seed(GetParam(), number_of_traces() / 2,
+  for_each_seed(GetParam(), number_of_traces() / 4 * 3,
                 [](std::uint64_t seed) { check_sampled_cells(small_everything(seed), seed); });
 }
 

@@ -100,7 +100,7 @@ class PacerGuarantee : public testing::TestWithParam<int> {
 };
 
 TEST_P(PacerGuarantee, OnRandomTraces) {
-  for_each_seed(GetParam(), number_of_traces() / 2,
+  for_each_seed(GetParam(), number_of_traces() / 4 * 3,
                 [](std::uint64_t seed) { check_traces(small_everything(seed), seed); });
 }
 
