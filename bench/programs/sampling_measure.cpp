@@ -2,7 +2,7 @@
 // Runs programs again and again under `deadheat run --rate`, and prints what was found
 // and how much was sampled. script/bench sampling makes tables and plots of it.
 //
-//   sampling_measure [--deadheat PATH] [--scratch FILE] found RATE:RUNS,... PROGRAM SOURCE ... > TABLE
+//   sampling_measure [--deadheat PATH] [--scratch FILE] [--horizon TIME] found RATE:RUNS,... PROGRAM SOURCE ... > TABLE
 //   sampling_measure [--deadheat PATH] [--scratch FILE] literace SOURCE REPORT ... > TABLE
 //   sampling_measure [--deadheat PATH] [--scratch FILE] effective RATE:RUNS,... < COMMANDS > TABLE
 //
@@ -51,6 +51,7 @@ using Json = nlohmann::json;
 struct Settings {
   std::string deadheat = "deadheat";
   std::string scratch = "sampling.json";
+  std::string horizon;  // empty: as it is without the option
 };
 
 struct RatePlan {
@@ -144,8 +145,10 @@ Json read_report(const std::string& path) {
 
 // The report of one run. Ends this program if the run did not end well.
 Json run_once(const Settings& settings, const std::string& percent, const std::vector<std::string>& command) {
-  std::vector<std::string> words = {settings.deadheat, "run", "--rate", percent + "%", "--format", "json", "--output",
-                                    settings.scratch,  "--"};
+  std::vector<std::string> words = {settings.deadheat, "run",  "--no-store", "--rate",        percent + "%",
+                                    "--format",        "json", "--output",   settings.scratch};
+  if (!settings.horizon.empty()) words.insert(words.end(), {"--horizon", settings.horizon});
+  words.emplace_back("--");
   words.insert(words.end(), command.begin(), command.end());
   ::unlink(settings.scratch.c_str());
   const pid_t child = ::fork();
@@ -364,6 +367,8 @@ int main(int argc, char** argv) {
       settings.deadheat = rest[1];
     } else if (rest[0] == "--scratch") {
       settings.scratch = rest[1];
+    } else if (rest[0] == "--horizon") {
+      settings.horizon = rest[1];
     } else {
       fail("unknown option '" + rest[0] + "'");
     }
