@@ -32,6 +32,7 @@ struct Selection {
   std::string level;
   int repeat = 0;  // 0: what each program says
   bool with_long = false;
+  bool half = false;  // of the builds: both compilers, one level each, in turn
 };
 
 struct Tally {
@@ -48,15 +49,21 @@ bool contains(const std::vector<std::string>& list, const std::string& wanted) {
 std::vector<Build> builds_of(const std::vector<TestProgram>& programs, const Selection& selection) {
   const std::regex pattern(selection.pattern);
   std::vector<Build> builds;
+  std::size_t turn = 0;
   for (const TestProgram& program : programs) {
     if (program.takes_long && !selection.with_long) continue;
     if (!std::regex_search(program.name, pattern)) continue;
+    ++turn;
     for (const char* compiler : {"g++", "clang"}) {
       if (!contains(program.compilers, compiler)) continue;
       if (!selection.compiler.empty() && selection.compiler != compiler) continue;
       for (const char* level : {"-O0", "-O2"}) {
         if (!contains(program.levels, level)) continue;
         if (!selection.level.empty() && selection.level != level) continue;
+        // g++ -O0 and clang -O2 for one program, g++ -O2 and clang -O0 for the next.
+        const bool is_gcc = std::string_view(compiler) == "g++";
+        const bool is_plain = std::string_view(level) == "-O0";
+        if (selection.half && program.levels.size() > 1 && (is_gcc == is_plain) != (turn % 2 == 0)) continue;
         builds.push_back({&program, compiler, level});
       }
     }
@@ -186,6 +193,7 @@ int main(int argc, char** argv) try {
   app.add_option("--cache", settings.cache, "Where built programs are kept");
   app.add_option("--pass", settings.pass, "How clang checks accesses; without it, as the wrapper chooses")
       ->check(CLI::IsMember({"no", "plain", "full"}));
+  app.add_flag("--half", selection.half, "Each program with both compilers, at one level each");
   app.add_flag("--long", selection.with_long, "Also the programs that take long");
   app.add_flag("--tsan", with_tsan, "Use the compilers' own runtime instead, for comparison");
   app.add_flag("--record", settings.records, "Also record each run, and compare it with the reference detector");
