@@ -202,7 +202,9 @@ class FindingBuilder {
       });
       return own == frames.end() ? frames.front() : *own;
     };
-    AccessContext::Flag& flag = live_.context.emplace().flag.emplace();
+    live_.context = AccessContext{};
+    live_.context->flag = AccessContext::Flag{};
+    AccessContext::Flag& flag = *live_.context->flag;
     live_.context->since = AccessContext::Since::kRace;
     flag.address = source.address;
     flag.store_site = site_of(source.write_code);
