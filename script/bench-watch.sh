@@ -30,7 +30,7 @@ has_programs() {
 }
 
 # A line of the number that comes before the words in a file, 0 if there is none.
-number_before() { grep -oE "[0-9]+ $1" "$2" | head -n 1 | grep -oE '^[0-9]+' || echo 0; }
+number_before() { grep -oE "[0-9][0-9,]* $1" "$2" | head -n 1 | cut -d' ' -f1 | tr -d , | grep . || echo 0; }
 
 # One after the other, or they would hardly run at the same time as their own threads.
 measure_watch_clean() {
