@@ -18,8 +18,6 @@
 // of the thread's own tables.
 #include "runtime/on_access.h"
 
-#include <bit>
-
 #include "core/cell_rules.h"
 #include "runtime/access_check.h"
 #include "runtime/cell_blocks.h"
