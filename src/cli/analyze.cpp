@@ -37,6 +37,7 @@ struct AnalyzeOptions {
   AnalysisRequest request;
   ReportFormat format = ReportFormat::kText;
   std::optional<std::string> output;
+  std::vector<std::string> suppressions;
   ColourChoice colour = ColourChoice::kAuto;
   std::optional<double> rate;
   std::optional<std::uint64_t> seed;
@@ -54,6 +55,7 @@ constexpr char kAnalyzeFooter[] = R"(Examples:
   deadheat analyze run.trace
   deadheat analyze run.trace --format json --output races.json
   deadheat analyze run.trace --sarif races.sarif --baseline known.json
+  deadheat analyze run.trace --suppressions known.supp
   deadheat analyze run.trace --detector reference --stats
   deadheat analyze run.trace --detector pacer --rate 3% --seed 7
   deadheat analyze run1                           a recording, by 'deadheat record'
@@ -191,6 +193,11 @@ ExitCode analyze(AnalyzeOptions& options) {
   if (options.strict_atomics) options.request.detector_options.release_sequences = ReleaseSequences::kCpp20;
   if (options.no_check) options.request.checking = Checking::kOff;
 
+  auto suppressions = read_suppressions(options.suppressions);
+  if (!suppressions.ok()) {
+    print_error(suppressions.error().message);
+    return ExitCode::kFailure;
+  }
   auto files = ReportFiles::open(options.files);
   if (!files.ok()) {
     print_error(files.error().message);
@@ -210,6 +217,7 @@ ExitCode analyze(AnalyzeOptions& options) {
     options.recording.format = options.format;
     options.recording.colour = options.colour;
     options.recording.has_stats = options.stats;
+    options.recording.suppressions = std::move(suppressions).value();
     options.recording.deliver = [&](const Analysis& analysis, double seconds) {
       return deliver(analysis, seconds, files.value(), options);
     };
@@ -220,6 +228,7 @@ ExitCode analyze(AnalyzeOptions& options) {
     print_error(about_file(options.request.path, run.error().message));
     return ExitCode::kFailure;
   }
+  hide_suppressed(run.value().analysis, std::move(suppressions).value());
   if (!options.no_counts) count_accesses(run.value().analysis);
   const ColourMode colour = colour_for(options.colour, output.value().descriptor());
   const bool to_file = output.value().is_file();
@@ -266,6 +275,7 @@ void add_analyze_command(CLI::App& app, ExitCode& result) {
   add_format_option(*command, options->format);
   command->add_option("-o,--output", options->output, "Write the report there, not to standard output")
       ->option_text("FILE");
+  add_suppressions_option(*command, options->suppressions);
   command->add_flag("--strict-atomics", options->strict_atomics,
                     "C++20: a relaxed store of the releasing thread ends its release sequence");
   command->add_flag("--no-check", options->no_check, "Trust the trace: do not check that it is well formed");

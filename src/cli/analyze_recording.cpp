@@ -129,6 +129,8 @@ ExitCode analyze_recording(const std::string& directory, const RecordingChoices&
     };
     analysis = analyse_recording(recording.value(), request);
   }
+  hide_suppressed(analysis.races, choices.suppressions);
+  hide_suppressed(analysis.suspects, choices.suppressions);
   complete(analysis.races, directory, choices);
   complete(analysis.suspects, directory, choices);
   const ColourMode colour = colour_for(choices.colour, output.descriptor());

@@ -12,6 +12,7 @@
 #include "cli/terminal.h"
 #include "core/detector.h"
 #include "report/analysis.h"
+#include "report/suppressions.h"
 
 namespace deadheat {
 
@@ -23,6 +24,7 @@ struct RecordingChoices {
   bool is_single_block = false;
   bool is_raw = false;
   bool shows_suspects = false;
+  Suppressions suppressions;
   // What becomes of the races besides the report, after so many seconds; yields the exit code.
   std::function<ExitCode(const Analysis&, double seconds)> deliver;
 };

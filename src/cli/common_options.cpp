@@ -17,4 +17,18 @@ void add_colour_option(CLI::App& command, ColourChoice& colour) {
       "auto (default: on a terminal, unless NO_COLOR is set), always or never");
 }
 
+void add_suppressions_option(CLI::App& command, std::vector<std::string>& paths) {
+  command.add_option("--suppressions", paths, "Races not to report, in TSan's syntax; may be given several times")
+      ->allow_extra_args(false)
+      ->option_text("FILE");
+}
+
+Result<Suppressions> read_suppressions(const std::vector<std::string>& paths) {
+  Suppressions suppressions;
+  for (const std::string& path : paths) {
+    if (Status status = suppressions.add_file(path); !status.ok()) return status.error();
+  }
+  return suppressions;
+}
+
 }  // namespace deadheat

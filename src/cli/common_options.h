@@ -5,8 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <string>
+#include <vector>
 
+#include "base/result.h"
 #include "cli/terminal.h"
+#include "report/suppressions.h"
 
 namespace deadheat {
 
@@ -16,5 +20,9 @@ enum class ReportFormat : std::uint8_t { kText, kJson };
 void add_format_option(CLI::App& command, ReportFormat& format);
 // --color
 void add_colour_option(CLI::App& command, ColourChoice& colour);
+// --suppressions
+void add_suppressions_option(CLI::App& command, std::vector<std::string>& paths);
+// Reads all files. Errors: those of Suppressions.
+[[nodiscard]] Result<Suppressions> read_suppressions(const std::vector<std::string>& paths);
 
 }  // namespace deadheat

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -132,7 +133,25 @@ struct EventTrial {
 
 volatile int watched_word = 0;
 
+// While it lives, a SIGTRAP does nothing. A breakpoint that only counts sends none, but on a virtual
+// machine a trap may come that the kernel knows no breakpoint for any more, and that one is a signal.
+class HarmlessTraps {
+ public:
+  HarmlessTraps() {
+    struct sigaction harmless{};
+    harmless.sa_handler = [](int) {};
+    sigaction(SIGTRAP, &harmless, &before_);
+  }
+  ~HarmlessTraps() { sigaction(SIGTRAP, &before_, nullptr); }
+  HarmlessTraps(const HarmlessTraps&) = delete;
+  HarmlessTraps& operator=(const HarmlessTraps&) = delete;
+
+ private:
+  struct sigaction before_{};
+};
+
 EventTrial try_event(perf_event_attr attributes) {
+  const HarmlessTraps harmless;
   const int descriptor = open_event(attributes);
   if (descriptor < 0) return {0, errno};
   for (int round = 0; round < 1000; ++round) watched_word = round;

@@ -252,11 +252,7 @@ void add_hunt_command(CLI::App& app, ExitCode& result) {
       ->option_text("RUN");
   command->add_option("--directory", options->directory, fmt::format("Of the hunt (default {})", kDefaultDirectory))
       ->option_text("DIR");
-  command
-      ->add_option("--suppressions", options->settings.suppressions,
-                   "Races not to report, in TSan's syntax; may be given several times")
-      ->allow_extra_args(false)
-      ->option_text("FILE");
+  add_suppressions_option(*command, options->settings.suppressions);
   command->add_flag("--show-output", options->show_output, "Pass on what the program prints, instead of keeping it");
   command->add_option("--exitcode", options->settings.exit_code, "Exit status when something was found (default 66)")
       ->check(CLI::Range(0, 255))

@@ -206,22 +206,11 @@ Status LiveOutput::write_document(const std::string& json, const std::string& te
 void add_live_options(CLI::App& command, LiveOutputOptions& options, std::vector<std::string>& suppressions) {
   add_format_option(command, options.format);
   command.add_option("-o,--output", options.output, "Write the report to this file")->option_text("FILE");
-  command
-      .add_option("--suppressions", suppressions, "Races not to report, in TSan's syntax; may be given several times")
-      ->allow_extra_args(false)
-      ->option_text("FILE");
+  add_suppressions_option(command, suppressions);
   command.add_flag("--stats", options.stats, "Show what the detector did, and what each suppression hid");
   add_colour_option(command, options.colour);
   add_report_file_options(command, options.files);
   add_store_options(command, options.store);
-}
-
-Result<Suppressions> read_suppressions(const std::vector<std::string>& paths) {
-  Suppressions suppressions;
-  for (const std::string& path : paths) {
-    if (Status status = suppressions.add_file(path); !status.ok()) return status.error();
-  }
-  return suppressions;
 }
 
 }  // namespace deadheat

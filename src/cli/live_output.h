@@ -104,7 +104,4 @@ class LiveOutput {
 // --format, --output, --suppressions, --stats, --color, those of the store and of other reports.
 void add_live_options(CLI::App& command, LiveOutputOptions& options, std::vector<std::string>& suppressions);
 
-// Reads all files. Errors: those of Suppressions.
-[[nodiscard]] Result<Suppressions> read_suppressions(const std::vector<std::string>& paths);
-
 }  // namespace deadheat

@@ -14,6 +14,7 @@
 #include "model/finding.h"
 #include "report/access_census.h"
 #include "report/sampling_guarantee.h"
+#include "report/suppressions.h"
 
 namespace deadheat {
 
@@ -36,7 +37,14 @@ struct Analysis {
   std::vector<AccessContext> contexts;
   std::vector<Counter> counters;
   Dictionary dictionary;
+
+  // What the user does not want to hear of; set by hide_suppressed().
+  Suppressions suppressions;
+  std::uint64_t suppressed_count = 0;
 };
+
+// Takes the findings out that a suppression matches, and counts them. Before contexts are made.
+void hide_suppressed(Analysis& analysis, Suppressions suppressions);
 
 // Of the finding of that number; null when there is none.
 [[nodiscard]] inline const AccessContext* context_of(const Analysis& analysis, std::size_t index) {

@@ -245,6 +245,14 @@ Json cold_sampling_of(const LiveColdCalls& cold) {
   return out;
 }
 
+Json suppressions_of(const Suppressions& suppressions) {
+  Json out = Json::array();
+  for (const Suppression& suppression : suppressions.all()) {
+    out.push_back({{"line", suppression.line}, {"races", suppression.matches}});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string format_json_report(const Analysis& analysis) {
@@ -263,7 +271,10 @@ std::string format_json_report(const Analysis& analysis) {
                                         {"accesses", analysis.sampled->all},
                                         {"effective_rate", effective_rate(*analysis.sampled)}};
   }
-  document["summary"] = {{"races", analysis.findings.size()}, {"occurrences", total_occurrences(analysis.findings)}};
+  document["summary"] = {{"races", analysis.findings.size()},
+                         {"occurrences", total_occurrences(analysis.findings)},
+                         {"suppressed", analysis.suppressed_count}};
+  document["suppressions"] = suppressions_of(analysis.suppressions);
   document["counters"] = Json::object();
   for (const Counter& counter : analysis.counters) document["counters"][std::string(counter.name)] = counter.value;
   document["findings"] = Json::array();
@@ -303,10 +314,7 @@ std::string format_live_json_report(LiveReport& report, const LiveRunFacts& fact
   for (const LiveCounter& counter : report.counters()) {
     document[counter.is_loss ? "losses" : "counters"][counter.name] = counter.value;
   }
-  document["suppressions"] = Json::array();
-  for (const Suppression& suppression : report.suppressions().all()) {
-    document["suppressions"].push_back({{"line", suppression.line}, {"races", suppression.matches}});
-  }
+  document["suppressions"] = suppressions_of(report.suppressions());
   document["findings"] = Json::array();
   SourceFiles sources;
   for (const LiveRace& race : report.races()) {

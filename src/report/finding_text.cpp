@@ -44,8 +44,9 @@ std::string format_finding(const Finding& finding, std::uint64_t number, const D
 
 std::string format_summary(const Analysis& analysis, ColourMode colour) {
   const std::string sampling = analysis.sampled ? format_share(*analysis.sampled) : "";
-  const std::string extent =
+  std::string extent =
       fmt::format("in {}, {}", counted(analysis.event_count, "event"), counted(analysis.thread_count, "thread"));
+  if (analysis.suppressed_count != 0) extent += fmt::format(", {} suppressed", grouped(analysis.suppressed_count));
   if (analysis.findings.empty()) {
     return fmt::format("deadheat: {} {}\n{}", painted("no data races", Paint::kGood, colour), extent, sampling);
   }

@@ -72,10 +72,10 @@ bool matches_site(const Suppression& suppression, const Site& site) {
          (!site.file.empty() && matches_pattern(suppression.pattern, site.file)) || matches_module(suppression, site);
 }
 
-bool matches(const Suppression& suppression, const LiveFinding& live) {
-  const SiteTable& sites = live.dictionary.sites;
+bool matches(const Suppression& suppression, const Finding& finding, const SiteTable& sites,
+             std::string_view memory_name) {
   const auto any_frame = [&](auto&& matches_frame) {
-    for (const RacingAccess* side : {&live.finding.earlier, &live.finding.later}) {
+    for (const RacingAccess* side : {&finding.earlier, &finding.later}) {
       const std::vector<SiteId> stack = stack_of(*side);
       if (std::any_of(stack.begin(), stack.end(),
                       [&](SiteId site) { return matches_frame(suppression, sites[site]); })) {
@@ -86,11 +86,10 @@ bool matches(const Suppression& suppression, const LiveFinding& live) {
   };
   switch (suppression.kind) {
     case SuppressionKind::kRace:
-      return any_frame(matches_site) ||
-             (!live.memory.name.empty() && matches_pattern(suppression.pattern, live.memory.name));
+      return any_frame(matches_site) || (!memory_name.empty() && matches_pattern(suppression.pattern, memory_name));
     case SuppressionKind::kRaceTop:
-      return matches_site(suppression, sites[live.finding.earlier.site]) ||
-             matches_site(suppression, sites[live.finding.later.site]);
+      return matches_site(suppression, sites[finding.earlier.site]) ||
+             matches_site(suppression, sites[finding.later.site]);
     case SuppressionKind::kCalledFromLibrary:
       return any_frame(matches_module);
     case SuppressionKind::kOther:
@@ -171,9 +170,14 @@ Status Suppressions::add_file(const std::string& path) {
   return add(text, path);
 }
 
-Suppression* Suppressions::match(const LiveFinding& finding, std::string_view program) {
+Suppression* Suppressions::match(const LiveFinding& live, std::string_view program) {
+  return match(live.finding, live.dictionary, live.memory.name, program);
+}
+
+Suppression* Suppressions::match(const Finding& finding, const Dictionary& dictionary, std::string_view memory_name,
+                                 std::string_view program) {
   const auto first = std::find_if(all_.begin(), all_.end(), [&](const Suppression& one) {
-    return (one.program.empty() || one.program == program) && matches(one, finding);
+    return (one.program.empty() || one.program == program) && matches(one, finding, dictionary.sites, memory_name);
   });
   return first == all_.end() ? nullptr : &*first;
 }

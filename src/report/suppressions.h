@@ -54,7 +54,10 @@ class Suppressions {
 
   // The first that hides the finding of that program, for the caller to count;
   // nullptr for none.
-  [[nodiscard]] Suppression* match(const LiveFinding& finding, std::string_view program = {});
+  [[nodiscard]] Suppression* match(const LiveFinding& live, std::string_view program = {});
+  // The same for a finding of a trace, whose memory has that name or none.
+  [[nodiscard]] Suppression* match(const Finding& finding, const Dictionary& dictionary, std::string_view memory_name,
+                                   std::string_view program = {});
 
   [[nodiscard]] const std::vector<Suppression>& all() const { return all_; }
 

@@ -56,6 +56,27 @@ TEST_F(AnalyzeTest, ReferenceRefusesRangesThatItCannotBear) {
   EXPECT_EQ(shell.run("deadheat analyze huge.trace").exit_code, 0);
 }
 
+TEST_F(AnalyzeTest, SuppressedRacesAreCountedAndDoNotFail) {
+  shell.write_file("function.supp", "race:^transfer$\n");
+  shell.write_file("variable.supp", "race:^accounts$\n");
+  shell.write_file("other.supp", "race:^somebody_else$\n");
+  for (const std::string file : {"function.supp", "variable.supp"}) {
+    const CommandResult result = shell.run("deadheat analyze racy.trace --suppressions " + file);
+    EXPECT_EQ(result.exit_code, 0) << file;
+    EXPECT_EQ(result.output, "deadheat: no data races in 8 events, 2 threads, 1 suppressed\n") << file;
+  }
+  const CommandResult other = shell.run("deadheat analyze racy.trace --suppressions other.supp");
+  EXPECT_EQ(other.exit_code, 66);
+  const CommandResult json =
+      shell.run("deadheat analyze --format json racy.trace --suppressions other.supp --suppressions function.supp");
+  EXPECT_EQ(json_at(json.output, "/summary/suppressed"), "1");
+  EXPECT_EQ(json_at(json.output, "/suppressions/1/races"), "1");
+  EXPECT_EQ(schema_violations(json.output), std::vector<std::string>{});
+  const CommandResult missing = shell.run("deadheat analyze racy.trace --suppressions none.supp");
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_TRUE(contains(missing.errors, "cannot read suppressions 'none.supp'")) << missing.errors;
+}
+
 TEST_F(AnalyzeTest, JsonSatisfiesThePublishedSchema) {
   const CommandResult result = shell.run("deadheat analyze --format json racy.trace");
   EXPECT_EQ(schema_violations(result.output), std::vector<std::string>{});

@@ -61,7 +61,7 @@ TEST(FindingJsonTest, FindingCarriesEveryFact) {
   EXPECT_EQ(json_at(document, "/findings/0/later/locks/1"), R"({"id":"0x7f01","mode":"shared","name":null})");
   EXPECT_EQ(json_at(document, "/findings/0/earlier/thread/name"), "null");
   EXPECT_EQ(json_at(document, "/counters/write exclusive"), "4000");
-  EXPECT_EQ(json_at(document, "/summary"), R"({"occurrences":5021,"races":1})");
+  EXPECT_EQ(json_at(document, "/summary"), R"({"occurrences":5021,"races":1,"suppressed":0})");
 }
 
 TEST(FindingJsonTest, IncompleteAnalysisSaysSo) {
