@@ -163,7 +163,7 @@ std::string judge_slim_state(std::span<const Event> events, std::uint64_t /*seed
 class ArrayLoopsAgree : public testing::TestWithParam<int> {};
 
 TEST_P(ArrayLoopsAgree, OnRandomPrograms) {
-  for_each_seed(GetParam(), number_of_traces() / 4,
+  for_each_seed(GetParam(), number_of_traces() / 8,
                 [](std::uint64_t seed) { expect_agreement(LoopProgram(seed).make(), seed, judge_slim_state); });
 }
 
