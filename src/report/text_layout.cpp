@@ -39,6 +39,27 @@ std::string describe_acquisition(std::span<const SiteId> acquired, const Diction
   return fmt::format(" (since {}{}{})", describe_function(site), place.empty() ? "" : " ", place);
 }
 
+// A frame of the way from a new thread to the function that it was given.
+bool starts_a_thread(const Site& site) {
+  constexpr std::string_view kPlumbing[] = {
+      "std::__invoke",      "std::thread::_Invoker",      "std::thread::_State_impl",
+      "std::__1::__invoke", "std::__1::__thread_execute", "std::__1::__thread_proxy"};
+  return std::ranges::any_of(kPlumbing,
+                             [&](std::string_view part) { return site.function.find(part) != std::string::npos; });
+}
+
+// How many of the outermost frames only start the thread; those of the library that calls them included, the
+// innermost frame never.
+std::size_t count_starting_frames(std::span<const SiteId> stack, const SiteTable& sites) {
+  std::size_t library = 0;
+  while (library < stack.size() &&
+         sites[stack[stack.size() - 1 - library]].module.find("libstdc++") != std::string::npos)
+    ++library;
+  std::size_t count = library;
+  while (count < stack.size() && starts_a_thread(sites[stack[stack.size() - 1 - count]])) ++count;
+  return count == library ? 0 : std::min(count, stack.size() - 1);
+}
+
 }  // namespace
 
 std::string painted(std::string_view text, Paint paint, ColourMode colour) {
@@ -56,6 +77,9 @@ void add_line(std::string& out, std::string_view label, std::string_view text, C
 }
 
 void add_stack(std::string& out, std::span<const SiteId> stack, const Dictionary& dictionary, ColourMode colour) {
+  const std::size_t starting = count_starting_frames(stack, dictionary.sites);
+  // One frame is as short as what would be said instead.
+  if (starting > 1) stack = stack.first(stack.size() - starting);
   std::size_t width = 0;
   for (const SiteId site : stack) width = std::max(width, describe_function(dictionary.sites[site]).size());
   width = std::min(width, kFunctionWidth);
@@ -69,6 +93,7 @@ void add_stack(std::string& out, std::span<const SiteId> stack, const Dictionary
     }
     add_line(out, "", line, colour);
   }
+  if (starting > 1) add_line(out, "", fmt::format("({} of std::thread)", counted(starting, "frame")), colour);
 }
 
 void add_access(std::string& out, std::string_view label, const RacingAccess& access,

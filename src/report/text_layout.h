@@ -24,7 +24,8 @@ enum class Paint : std::uint8_t { kBad, kLabel, kFunction, kGood };
 // One line; the label may be empty.
 void add_line(std::string& out, std::string_view label, std::string_view text, ColourMode colour);
 
-// One line per frame, innermost first as given.
+// One line per frame, innermost first as given. The frames by which std::thread calls the function that it was given
+// are one line; the other forms of reports have them all.
 void add_stack(std::string& out, std::span<const SiteId> stack, const Dictionary& dictionary, ColourMode colour);
 
 // One side of a race: what it did, its stack, its locks. `acquired`: where the
