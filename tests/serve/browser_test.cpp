@@ -197,6 +197,8 @@ TEST_F(BrowserTest, ServedPageShowsTheStore) {
   EXPECT_EQ(write(stop[1], "x", 1), 1);
   thread.join();
   EXPECT_NE(race.find("ledger::step_0(int)"), std::string::npos) << race.substr(0, 3000);
+  EXPECT_NE(race.find(">Ledger::post  ledger.cpp:42</span>"), std::string::npos) << "brief in the list";
+  EXPECT_NE(race.find(">libbank.so+0x1f</span>"), std::string::npos) << "as it is without a line";
   EXPECT_NE(race.find("Seen in 2 runs"), std::string::npos);
   EXPECT_NE(race.find(">Resolve</button>"), std::string::npos);
   EXPECT_NE(runs.find("aria-label=\"Effective sampling rate per run\""), std::string::npos) << runs.substr(0, 3000);

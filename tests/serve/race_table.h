@@ -53,6 +53,8 @@ class RaceTable : public RaceSource {
     row.race.fingerprint = "00000000000000aa";
     row.race.kind = "write-write";
     row.race.title = "write-write race" + std::string(padding, 'x');
+    row.race.earlier = "Ledger::post(long, std::vector<int>&) const /home/bank/ledger.cpp:42";
+    row.race.later = "libbank.so+0x1f";
     row.race.occurrences = 3;
     row.race.document = R"({"fingerprint":"00000000000000aa","explanation":"<b>nothing orders them</b>"})";
     row.state = state;

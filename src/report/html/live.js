@@ -9,11 +9,18 @@ async function ask(path, options) {
   return answer;
 }
 
+// "deposit(long) /home/bank/bank.cpp:42", as the store has it, as a frame. Without debug information there is no file.
+function frameOf(place) {
+  const parts = /^(.*) ([^ ]+):(\d+)$/.exec(place);
+  return parts ? {function: parts[1], file: parts[2], line: Number(parts[3])} : {function: place};
+}
+
 function liveRow(race) {
-  const row = {fingerprint: race.fingerprint, kind: race.kind, title: race.title, name: race.variable || race.title, places: [race.earlier, race.later],
-    files: [race.earlier, race.later].map((place) => place.slice(place.lastIndexOf(' ') + 1).replace(/:\d+$/, '')), occurrences: race.occurrences,
+  const frames = [race.earlier, race.later].map(frameOf);
+  const row = {fingerprint: race.fingerprint, kind: race.kind, title: race.title, name: race.variable || race.title, places: frames.map(briefPlace),
+    files: [...new Set(frames.filter((frame) => frame.file).map((frame) => frame.file))], occurrences: race.occurrences,
     state: race.history.state, modes: race.history.modes, finding: null, lastSeen: race.history.last_seen};
-  row.searched = [row.fingerprint, row.kind, row.title, row.name, ...row.places, race.history.note].join('\n').toLowerCase();
+  row.searched = [row.fingerprint, row.kind, row.title, row.name, race.earlier, race.later, race.history.note].join('\n').toLowerCase();
   return row;
 }
 
