@@ -102,15 +102,16 @@ int LiveOutput::descriptor_for(std::uint32_t process) {
 }
 
 void LiveOutput::write(std::uint32_t process, std::string_view text) {
-  const int descriptor = descriptor_for(process);
+  int descriptor = has_complained_ ? STDERR_FILENO : descriptor_for(process);
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
-      if (!std::exchange(has_complained_, true) && descriptor != STDERR_FILENO) {
-        print_error(fmt::format("cannot write the report: {}", system_message(errno)));
-      }
-      return;
+      if (descriptor == STDERR_FILENO) return;
+      has_complained_ = true;
+      print_error(fmt::format("cannot write the report: {}; it goes on here", system_message(errno)));
+      descriptor = STDERR_FILENO;
+      continue;
     }
     text.remove_prefix(static_cast<std::size_t>(written));
   }

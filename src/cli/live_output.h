@@ -98,7 +98,7 @@ class LiveOutput {
   std::map<std::uint32_t, int> logs_;
   std::uint64_t shown_ = 0;
   bool shows_counts_with_races_ = false;  // they came after all that was counted
-  bool has_complained_ = false;
+  bool has_complained_ = false;           // that a report cannot be written: standard error has the rest
 };
 
 // --format, --output, --suppressions, --stats, --color, those of the store and of other reports.

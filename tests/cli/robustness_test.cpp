@@ -104,11 +104,12 @@ TEST_F(Robustness, ClosedStandardErrorLosesNoReport) {
   EXPECT_TRUE(contains(shell->read_file("closed.txt"), "write-write race on shared"));
 }
 
-TEST_F(Robustness, ReportOnAFullDiskIsSaidAndTheProgramGoesOn) {
+TEST_F(Robustness, ReportOnAFullDiskIsNotLost) {
   const CommandResult result = run("deadheat run -o /dev/full ./racer race");
   EXPECT_EQ(result.output, "done\n");
   EXPECT_NE(result.exit_code, 0);
   EXPECT_TRUE(contains(result.errors, "No space left on device")) << result.errors;
+  EXPECT_TRUE(contains(result.errors, "write-write race on shared")) << result.errors;
 }
 
 TEST_F(Robustness, FileSizeLimitIsSaidAndTheProgramGoesOn) {

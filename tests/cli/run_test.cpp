@@ -149,14 +149,18 @@ TEST(RunTest, LogPathTakesTheTextOneFilePerProcessIfAsked) {
   EXPECT_EQ(result.output, "1\n");
 }
 
-TEST(RunTest, LogThatCannotBeWrittenIsSaidAndTheProgramGoesOn) {
+TEST(RunTest, LogThatCannotBeWrittenIsSaidAndTheReportGoesToStandardError) {
   const Shell shell;
   const CommandResult refused = shell.run("deadheat run --log-path /nowhere/log deadheat_fake_program race");
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_EQ(refused.errors, "deadheat: error: cannot write '/nowhere/log': No such file or directory\n");
   const CommandResult full = shell.run("deadheat run --log-path /dev/full deadheat_fake_program race exit=0");
   EXPECT_EQ(full.exit_code, 66);
-  EXPECT_EQ(full.errors, "deadheat: error: cannot write the report: No space left on device\n");
+  EXPECT_TRUE(full.errors.starts_with(
+      "deadheat: error: cannot write the report: No space left on device; it goes on here\n1. "))
+      << full.errors;
+  EXPECT_TRUE(contains(full.errors, "deadheat: 1 data race (")) << full.errors;
+  EXPECT_EQ(full.errors.find("cannot write"), full.errors.rfind("cannot write")) << full.errors;
 }
 
 TEST(RunTest, ClosedStandardErrorDoesNotHarmTheProgram) {
