@@ -42,31 +42,82 @@ void emit_compiler_barrier(llvm::IRBuilder<>& builder) {
   builder.CreateCall(llvm::InlineAsm::get(type, "", "~{memory}", /*hasSideEffects=*/true))->setDoesNotThrow();
 }
 
-void expand(llvm::Instruction& operation, RuntimeSymbols& runtime) {
+llvm::Value* is_unseen(llvm::IRBuilder<>& builder, RuntimeSymbols& runtime) {
+  return builder.CreateICmpNE(runtime.runs_unchecked(builder), builder.getInt64(0));
+}
+
+llvm::MDNode* mostly_unseen(llvm::LLVMContext& context) {
+  return llvm::MDBuilder(context).createBranchWeights(1 << 20, 1);
+}
+
+// The same operation, that nobody is told of.
+llvm::Instruction* copy_for_nobody(llvm::IRBuilder<>& builder, const llvm::Instruction& operation) {
+  llvm::Instruction* copy = builder.Insert(operation.clone());
+  copy->setMetadata(llvm::LLVMContext::MD_nosanitize, llvm::MDNode::get(operation.getContext(), {}));
+  return copy;
+}
+
+// After the operation, its value is that of the one or of the other.
+void merge_values(llvm::Instruction& operation, llvm::Instruction* unseen, llvm::BasicBlock* unseen_block) {
+  if (operation.use_empty()) return;
+  llvm::BasicBlock* after = operation.getParent()->getSingleSuccessor();
+  llvm::PHINode* merged = llvm::PHINode::Create(operation.getType(), 2, "", after->begin());
+  operation.replaceAllUsesWith(merged);
+  merged->addIncoming(unseen, unseen_block);
+  merged->addIncoming(&operation, operation.getParent());
+}
+
+// What it reads shows whether anything was recorded before: it is asked afterwards, and if so
+// it is read once more.
+void expand_load(llvm::LoadInst& load, RuntimeSymbols& runtime) {
+  llvm::IRBuilder<> builder(&load);
+  auto* unseen = llvm::cast<llvm::LoadInst>(copy_for_nobody(builder, load));
+  if (!llvm::isAcquireOrStronger(unseen->getOrdering())) unseen->setOrdering(llvm::AtomicOrdering::Acquire);
+  llvm::Value* is_seen = builder.CreateNot(is_unseen(builder, runtime));
+  llvm::BasicBlock* before = load.getParent();
+  llvm::MDNode* weights = llvm::MDBuilder(load.getContext()).createBranchWeights(1, 1 << 20);
+  llvm::Instruction* seen_end = llvm::SplitBlockAndInsertIfThen(is_seen, &load, /*Unreachable=*/false, weights);
+  load.moveBefore(seen_end);
+  merge_values(load, unseen, before);
+}
+
+// Nobody learns from it of anything that was recorded.
+void expand_store(llvm::StoreInst& store, RuntimeSymbols& runtime) {
+  llvm::IRBuilder<> builder(&store);
+  llvm::Instruction* unseen_end = nullptr;
+  llvm::Instruction* seen_end = nullptr;
+  llvm::SplitBlockAndInsertIfThenElse(is_unseen(builder, runtime), &store, &unseen_end, &seen_end,
+                                      mostly_unseen(store.getContext()));
+  builder.SetInsertPoint(unseen_end);
+  copy_for_nobody(builder, store);
+  store.moveBefore(seen_end);
+}
+
+// It reads and writes, and cannot be done twice.
+void expand_update(llvm::Instruction& operation, RuntimeSymbols& runtime) {
   llvm::IRBuilder<> builder(&operation);
   llvm::Value* before = runtime.begin_unseen(builder);
   emit_compiler_barrier(builder);
-  llvm::Value* is_unseen = builder.CreateICmpNE(runtime.runs_unchecked(builder), builder.getInt64(0));
-  llvm::MDNode* weights = llvm::MDBuilder(operation.getContext()).createBranchWeights(1 << 20, 1);
   llvm::Instruction* unseen_end = nullptr;
   llvm::Instruction* seen_end = nullptr;
-  llvm::SplitBlockAndInsertIfThenElse(is_unseen, &operation, &unseen_end, &seen_end, weights);
-  llvm::BasicBlock* after = operation.getParent();
+  llvm::SplitBlockAndInsertIfThenElse(is_unseen(builder, runtime), &operation, &unseen_end, &seen_end,
+                                      mostly_unseen(operation.getContext()));
 
   builder.SetInsertPoint(unseen_end);
-  llvm::Instruction* unseen = builder.Insert(operation.clone());
-  unseen->setMetadata(llvm::LLVMContext::MD_nosanitize, llvm::MDNode::get(operation.getContext(), {}));
+  llvm::Instruction* unseen = copy_for_nobody(builder, operation);
   emit_compiler_barrier(builder);
   runtime.end_unseen(builder, before);
 
   builder.SetInsertPoint(seen_end);
   runtime.end_unseen(builder, before);
   operation.moveBefore(seen_end);
-  if (operation.use_empty()) return;
-  llvm::PHINode* merged = llvm::PHINode::Create(operation.getType(), 2, "", after->begin());
-  operation.replaceAllUsesWith(merged);
-  merged->addIncoming(unseen, unseen_end->getParent());
-  merged->addIncoming(&operation, seen_end->getParent());
+  merge_values(operation, unseen, unseen_end->getParent());
+}
+
+void expand(llvm::Instruction& operation, RuntimeSymbols& runtime) {
+  if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&operation)) return expand_load(*load, runtime);
+  if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&operation)) return expand_store(*store, runtime);
+  expand_update(operation, runtime);
 }
 
 }  // namespace

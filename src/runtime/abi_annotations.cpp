@@ -67,6 +67,7 @@ constexpr unsigned kRecursiveUnlock = 1U << 7;
 
 int depth_of(Pointer lock) {
   if (!is_observing()) return 1;
+  adopt_unseen_locks(self());
   for (const HeldLockState& held : self().held) {
     if (held.lock == address_of(lock)) return static_cast<int>(held.depth);
   }

@@ -124,6 +124,7 @@ DEADHEAT_INTERCEPT(void, __tsan_java_mutex_lock_rec, unsigned long lock, int dep
 DEADHEAT_INTERCEPT(int, __tsan_java_mutex_unlock_rec, unsigned long lock) {
   if (!is_observing()) return 1;
   std::uint32_t depth = 1;
+  adopt_unseen_locks(self());
   for (const HeldLockState& held : self().held) {
     if (held.lock == lock) depth = held.depth;
   }

@@ -1,108 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/heap_table.h"
 
+#include <linux/membarrier.h>
 #include <sched.h>
+#include <sys/syscall.h>
 
 #include <atomic>
 
 #include "runtime/intercept/interceptor.h"
 #include "runtime/page_source.h"
+#include "runtime/system.h"
 
 namespace deadheat::runtime {
 namespace {
 
-constexpr std::uint32_t kRegionLog = 32;
-constexpr std::uint32_t kGranuleLog = 4;
-constexpr std::uint32_t kAddressLog = 47;
-constexpr std::uint32_t kWordLog = 6;                                                    // 64 bits
-constexpr std::size_t kRegions = std::size_t{1} << (kAddressLog - kRegionLog);           // 32,768
-constexpr std::size_t kWords = std::size_t{1} << (kRegionLog - kGranuleLog - kWordLog);  // 4 Mi
-constexpr std::size_t kWordsPerPage = 512;
-constexpr std::size_t kSummaryWords = kWords / kWordsPerPage / 64;
-
-using Word = std::atomic<std::uint64_t>;
-
-// Bits of 4 GiB of address space. Bits of `used` are set before the first bit of
-// their page and never cleared.
-struct Region {
-  Word used[kSummaryWords];
-  Word starts[kWords];
-};
-
-constinit std::atomic<Region*> regions[kRegions];
 constinit std::atomic<bool> regions_refused{false};
-
-// Threads that are reading headers of blocks they found. remove() waits for them;
-// they never wait for anything.
-constinit std::atomic<std::uint32_t> describing{0};
-
-Region* region_of(Address address) {
-  const std::size_t index = address >> kRegionLog;
-  return index < kRegions ? regions[index].load(std::memory_order_acquire) : nullptr;  // pairs with make_region
-}
-
-Region* make_region(Address address) {
-  const std::size_t index = address >> kRegionLog;
-  if (index >= kRegions || regions_refused.load(std::memory_order_relaxed)) return nullptr;
-  auto* fresh = static_cast<Region*>(PageSource::reserve(sizeof(Region)));
-  if (fresh == nullptr) {
-    regions_refused.store(true, std::memory_order_relaxed);
-    return nullptr;
-  }
-  Region* known = nullptr;
-  // Whoever loses leaves its reservation behind: address space, no memory.
-  if (regions[index].compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) return fresh;
-  return known;
-}
-
-std::size_t word_index(Address address) {
-  return (address & ((Address{1} << kRegionLog) - 1)) >> (kGranuleLog + kWordLog);
-}
-std::uint64_t bit_of(Address address) { return std::uint64_t{1} << ((address >> kGranuleLog) & 63); }
 
 // The greatest set bit of `words[0 .. last]`, where bits above `last_bit` of the
 // last word do not count; -1 if there is none.
-std::int64_t last_set_bit(const Word* words, std::size_t last, std::uint32_t last_bit) {
+std::int64_t last_set_bit(const std::atomic<std::uint64_t>* words, std::size_t last, std::uint32_t last_bit) {
   std::uint64_t mask = last_bit == 63 ? ~std::uint64_t{0} : (std::uint64_t{1} << (last_bit + 1)) - 1;
   for (std::size_t at = last + 1; at-- > 0;) {
-    const std::uint64_t bits = words[at].load(std::memory_order_seq_cst) & mask;  // pairs with remove()
+    const std::uint64_t bits = words[at].load(std::memory_order_acquire) & mask;
     if (bits != 0) return static_cast<std::int64_t>(at * 64 + 63 - static_cast<std::size_t>(__builtin_clzll(bits)));
     mask = ~std::uint64_t{0};
   }
   return -1;
 }
 
-// The nearest beginning of a block at or before bit `granule` of the region, as
-// a granule number, or -1.
-std::int64_t find_start(const Region& region, std::size_t granule) {
-  constexpr std::size_t kGranulesPerPage = kWordsPerPage * 64;
-  std::size_t page = granule / kGranulesPerPage;
+// The nearest granule at or before this one in which a block begins, or -1.
+std::int64_t find_start(const HeapRegion& region, std::size_t granule) {
+  constexpr std::size_t kPage = std::size_t{1} << HeapRegion::kPageLog;
   while (true) {
+    const std::size_t page = granule / kPage;
     const std::int64_t used = last_set_bit(region.used, page / 64, static_cast<std::uint32_t>(page % 64));
     if (used < 0) return -1;
-    const auto used_page = static_cast<std::size_t>(used);
-    const std::size_t last =
-        used_page == granule / kGranulesPerPage ? granule % kGranulesPerPage : kGranulesPerPage - 1;
-    const std::int64_t found =
-        last_set_bit(region.starts + used_page * kWordsPerPage, last / 64, static_cast<std::uint32_t>(last % 64));
-    if (found >= 0) return found + static_cast<std::int64_t>(used_page * kGranulesPerPage);
-    if (used_page == 0) return -1;
-    page = used_page - 1;
-  }
-}
-
-// 0 if there is none.
-Address find_block_before(Address address) {
-  std::size_t index = address >> kRegionLog;
-  if (index >= kRegions) return 0;
-  std::size_t granule = (address & ((Address{1} << kRegionLog) - 1)) >> kGranuleLog;
-  while (true) {
-    if (const Region* region = regions[index].load(std::memory_order_acquire)) {
-      const std::int64_t found = find_start(*region, granule);
-      if (found >= 0) return (Address{index} << kRegionLog) + (static_cast<Address>(found) << kGranuleLog);
+    const auto first = static_cast<std::size_t>(used) * kPage;
+    std::size_t at = granule < first + kPage ? granule : first + kPage - 1;
+    for (; at > first && region.starts[at].load(std::memory_order_acquire) == 0; --at) {
     }
-    if (index-- == 0) return 0;
-    granule = (std::size_t{1} << (kRegionLog - kGranuleLog)) - 1;
+    if (region.starts[at].load(std::memory_order_acquire) != 0) return static_cast<std::int64_t>(at);
+    if (first == 0) return -1;
+    granule = first - 1;
   }
 }
 
@@ -173,32 +112,70 @@ HeapBlock find_freed(Address address) {
 
 }  // namespace
 
-void HeapTable::add(Address block) {
-  Region* region = region_of(block);
-  if (region == nullptr) [[unlikely]] {
+constinit std::atomic<HeapRegion*> HeapTable::regions_[kRegions];
+constinit std::atomic<std::uint32_t> HeapTable::needs_care_{kNoBarriers};
+
+HeapRegion* HeapTable::make_region(Address address) {
+  const std::size_t index = address >> HeapRegion::kSizeLog;
+  if (index >= kRegions || regions_refused.load(std::memory_order_relaxed)) return nullptr;
+  auto* fresh = static_cast<HeapRegion*>(PageSource::reserve(sizeof(HeapRegion)));
+  if (fresh == nullptr) {
+    regions_refused.store(true, std::memory_order_relaxed);
+    return nullptr;
+  }
+  HeapRegion* known = nullptr;
+  // Whoever loses leaves its reservation behind: address space, no memory.
+  if (regions_[index].compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) return fresh;
+  return known;
+}
+
+void HeapTable::add_first(Address block) {
+  HeapRegion* region = region_of(block);
+  if (region == nullptr) {
     // The shadow chooses its place first.
     if (!runtime_is_ready.load(std::memory_order_relaxed)) return;
     region = make_region(block);
     if (region == nullptr) return;
   }
-  const std::size_t word = word_index(block);
-  const std::size_t page = word / kWordsPerPage;
-  Word& used = region->used[page / 64];
-  const std::uint64_t used_bit = std::uint64_t{1} << (page % 64);
-  if ((used.load(std::memory_order_relaxed) & used_bit) == 0) [[unlikely]]
-    used.fetch_or(used_bit, std::memory_order_relaxed);
-  region->starts[word].fetch_or(bit_of(block), std::memory_order_release);  // publishes the header
+  const std::size_t granule = HeapRegion::granule_of(block);
+  const std::size_t page = granule >> HeapRegion::kPageLog;
+  region->used[page / 64].fetch_or(std::uint64_t{1} << (page % 64), std::memory_order_relaxed);
+  region->starts[granule].store(HeapRegion::start_at(block), std::memory_order_release);  // publishes the header
 }
 
-void HeapTable::remove(Address block) {
-  Region* region = region_of(block);
-  if (region == nullptr) [[unlikely]]
-    return;
-  // Either describe() sees the bit gone, or we see that it is describing: both
-  // sides change their own word first, in the single order of seq_cst.
-  region->starts[word_index(block)].fetch_and(~bit_of(block), std::memory_order_seq_cst);
-  constexpr int kPatience = 100'000;  // a lost count must not hang the program
-  for (int turn = 0; describing.load(std::memory_order_seq_cst) != 0 && turn < kPatience; ++turn) sched_yield();
+void HeapTable::wait_for_describers() {
+  constexpr int kPatience = 100'000;                    // a lost count must not hang the program
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with describe()
+  for (int turn = 0; (needs_care_.load(std::memory_order_seq_cst) & ~kNoBarriers) != 0 && turn < kPatience; ++turn) {
+    sched_yield();
+  }
+}
+
+void HeapTable::begin() {
+  const bool can = raw_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+  needs_care_.store(can ? 0 : kNoBarriers, std::memory_order_relaxed);
+}
+
+// 0 if there is none.
+Address HeapTable::find_block_before(Address address) {
+  std::size_t index = address >> HeapRegion::kSizeLog;
+  if (index >= kRegions) return 0;
+  // Of the granule of the address itself, its later half may begin a block behind the address.
+  std::size_t granule = HeapRegion::granule_of(address);
+  while (true) {
+    if (const HeapRegion* region = regions_[index].load(std::memory_order_acquire)) {
+      std::int64_t found = find_start(*region, granule);
+      while (found >= 0) {
+        const std::uint8_t start = region->starts[found].load(std::memory_order_acquire);
+        const Address block = (Address{index} << HeapRegion::kSizeLog) +
+                              (static_cast<Address>(found) << HeapRegion::kGranuleLog) + (start == 2 ? 16 : 0);
+        if (start != 0 && block <= address) return block;
+        found = found == 0 ? -1 : find_start(*region, static_cast<std::size_t>(found) - 1);
+      }
+    }
+    if (index-- == 0) return 0;
+    granule = HeapRegion::kGranules - 1;
+  }
 }
 
 void HeapTable::remember_freed(const HeapBlock& block) {
@@ -216,7 +193,8 @@ void HeapTable::remember_freed(const HeapBlock& block) {
 
 HeapBlock HeapTable::describe(Address address) {
   HeapBlock result;
-  describing.fetch_add(1, std::memory_order_seq_cst);  // pairs with remove()
+  needs_care_.fetch_add(1, std::memory_order_seq_cst);  // pairs with remove()
+  raw_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED);
   const Address block = find_block_before(address);
   if (block != 0) {
     const BlockHeader& header = header_of(block);
@@ -229,10 +207,8 @@ HeapBlock HeapTable::describe(Address address) {
       result.allocated_by = header.thread;
     }
   }
-  describing.fetch_sub(1, std::memory_order_seq_cst);
+  needs_care_.fetch_sub(1, std::memory_order_seq_cst);
   return result.kind == HeapKind::kLive ? result : find_freed(address);
 }
-
-void HeapTable::forget_other_threads() { describing.store(0, std::memory_order_relaxed); }
 
 }  // namespace deadheat::runtime

@@ -11,7 +11,7 @@
 #include "runtime/start.h"
 #include "runtime/sync_table.h"
 #include "runtime/thread_registry.h"
-#include "runtime/unchecked_code.h"
+#include "runtime/unseen_locks.h"
 
 namespace deadheat::runtime {
 namespace {
@@ -98,9 +98,12 @@ void release_lock(ThreadState& self, Address lock, LockMode mode, Address code) 
   advance(self);
 }
 
+// What the current thread does to locks is let pass (unchecked_code.h).
+[[nodiscard]] bool is_let_pass() { return peek(current.runs_unchecked) != 0 && current.inside == 0; }
+
 // A lock that is taken while nothing is recorded is not looked up, and has no name until
 // somebody needs it: name_held_locks().
-[[gnu::always_inline]] inline void hold_unnamed(ThreadState& self, Address lock, LockMode mode) {
+void hold_unnamed(ThreadState& self, Address lock, LockMode mode) {
   if (HeldLockState* held = find_held(self, lock)) [[unlikely]] {
     ++held->depth;
     return;
@@ -111,7 +114,7 @@ void release_lock(ThreadState& self, Address lock, LockMode mode, Address code) 
   self.held.push_back(fresh);
   self.sampling.has_unnamed_locks = true;
 }
-[[gnu::always_inline]] inline void drop_unnamed(ThreadState& self, Address lock) {
+void drop_unnamed(ThreadState& self, Address lock) {
   HeldLockState* held = find_held(self, lock);
   self.owner_before = held != nullptr && held->mode == LockMode::kExclusive ? thread_number(self) : 0;
   if (held == nullptr || --held->depth != 0) [[unlikely]]
@@ -120,6 +123,21 @@ void release_lock(ThreadState& self, Address lock, LockMode mode, Address code) 
     return self.held.pop_back();
   self.held.erase(static_cast<std::uint32_t>(held - self.held.begin()));
   self.sampling.has_unnamed_locks = true;  // those behind it have other sets
+}
+
+// What unseen_locks.h does, and the cases that it leaves over.
+void hold_while_unseen(ThreadState& self, Address lock, LockMode mode) {
+  if (hold_unseen(lock, mode)) return;
+  RuntimeScope scope;
+  adopt_unseen_locks(self);
+  hold_unnamed(self, lock, mode);
+}
+void drop_while_unseen(ThreadState& self, Address lock) {
+  self.owner_before = thread_number(self);
+  if (drop_unseen(lock)) return;
+  RuntimeScope scope;
+  adopt_unseen_locks(self);
+  drop_unnamed(self, lock);
 }
 
 void release_tag(ThreadState& self, Address tag) {
@@ -149,6 +167,16 @@ void leave_phase(BarrierPhaseClock* phase) {
 }
 
 }  // namespace
+
+void adopt_unseen_locks(ThreadState& self) {
+  UnseenLocks& unseen = self.unseen_locks;
+  for (std::uint32_t index = 0; index < unseen.count; ++index) {
+    const Address lock = unseen.locks[index];
+    const LockMode mode = (lock & UnseenLocks::kShared) != 0 ? LockMode::kShared : LockMode::kExclusive;
+    hold_unnamed(self, lock & ~UnseenLocks::kShared, mode);
+  }
+  unseen.count = 0;
+}
 
 void name_held_locks(ThreadState& self) {
   self.sampling.has_unnamed_locks = false;
@@ -193,9 +221,9 @@ void on_lock_destroyed(ThreadState& self, Address lock, Address code) {
 
 void on_lock_acquired(ThreadState& self, Address lock, LockMode mode, LockAttempt attempt, Address code) {
   if (is_off()) return;
-  if (const UncheckedEvent unseen; unseen.is_on()) {
+  if (is_let_pass()) {
     note_progress();
-    return hold_unnamed(self, lock, mode);
+    return hold_while_unseen(self, lock, mode);
   }
   RuntimeScope scope;
   const SamplingEvent event(self);
@@ -232,7 +260,7 @@ void on_lock_try_failed(ThreadState& self, Address lock, LockMode mode, Address 
 
 void on_lock_releasing(ThreadState& self, Address lock, Address code) {
   if (is_off()) return;
-  if (const UncheckedEvent unseen; unseen.is_on()) return drop_unnamed(self, lock);
+  if (is_let_pass()) return drop_while_unseen(self, lock);
   RuntimeScope scope;
   const SamplingEvent event(self);
   HeldLockState* held = find_held(self, lock);
@@ -270,7 +298,7 @@ void on_lock_release_failed(ThreadState& self, Address lock, Address code) {
 
 void on_wait_beginning(ThreadState& self, Address condition, Address mutex, Address code) {
   if (is_off()) return;
-  if (const UncheckedEvent unseen; unseen.is_on()) return drop_unnamed(self, mutex);
+  if (is_let_pass()) return drop_while_unseen(self, mutex);
   RuntimeScope scope;
   const SamplingEvent event(self);
   const RecordedStep step(self, events::wait_begin(self.clock.id(), sync_id(condition), sync_id(mutex)), code);
@@ -281,7 +309,7 @@ void on_wait_beginning(ThreadState& self, Address condition, Address mutex, Addr
 
 void on_wait_finished(ThreadState& self, Address condition, Address mutex, Address code) {
   if (is_off()) return;
-  if (const UncheckedEvent unseen; unseen.is_on()) return hold_unnamed(self, mutex, LockMode::kExclusive);
+  if (is_let_pass()) return hold_while_unseen(self, mutex, LockMode::kExclusive);
   RuntimeScope scope;
   const SamplingEvent event(self);
   const RecordedStep step(self, events::wait_end(self.clock.id(), sync_id(condition), sync_id(mutex)), code);

@@ -21,7 +21,9 @@ namespace deadheat::runtime {
 // that was never announced is created by its first use. Recursion is recognised
 // here: only the outermost acquire and release order anything.
 void on_lock_created(ThreadState& self, Address lock, Address code);
-// Locks that the thread took while nothing was recorded get what reports say of them.
+// Locks that the thread took while nothing was recorded: all locks that it holds are in
+// ThreadState::held afterwards, and have what reports say of them.
+void adopt_unseen_locks(ThreadState& self);
 void name_held_locks(ThreadState& self);
 void on_lock_destroyed(ThreadState& self, Address lock, Address code);
 void on_lock_acquired(ThreadState& self, Address lock, LockMode mode, LockAttempt attempt, Address code);

@@ -48,6 +48,7 @@ void bury(ThreadState* thread) {
 void release_held_locks(ThreadState& self) {
   // Robust mutexes are given up by the end of their holder; for others nobody
   // will ever acquire them.
+  adopt_unseen_locks(self);
   while (!self.held.empty()) on_lock_releasing(self, self.held[self.held.size() - 1].lock, 0);
 }
 
@@ -121,6 +122,7 @@ void on_thread_finished() {
   current.epoch_bits = 0;
   current.second_epoch_bits = 0;
   current.origins = no_origins;
+  current.stacks = no_stacks;
   current.footprints = &no_footprints;
   look_again_at_accesses();  // what a blind thread looks at goes with its state
   current.top = current.bottom = current.limit = no_frames + 1;
@@ -209,7 +211,7 @@ void on_fork_child() {
   unlock_races();
   sync_table().unlock_all();
   unlock_contexts();
-  HeapTable::forget_other_threads();
+  HeapTable::begin();
   reopen_hand_off();
   forget_sampling_control();
   forget_scheduling();

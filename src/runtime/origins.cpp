@@ -73,6 +73,12 @@ std::uint32_t number_lock_set(ThreadState& self) {
   return set;
 }
 
+OriginCacheEntry* make_cache(std::uint32_t size) {
+  auto* const cache = static_cast<OriginCacheEntry*>(PageSource::allocate(size * sizeof(OriginCacheEntry)));
+  for (std::uint32_t index = 0; index < size; ++index) cache[index] = {};
+  return cache;
+}
+
 [[gnu::noinline]] std::uint32_t look_up(std::uint32_t stack, std::uint32_t lock_set, std::uint64_t code_and_shape) {
   if (origins.count() > kOriginsWithLocks && lock_set != kNoLocks) {
     without_locks.fetch_add(1, std::memory_order_relaxed);
@@ -97,31 +103,28 @@ StackId open_stack(ThreadState& self) {
 }
 
 std::uint32_t current_stack(ThreadState& self, Address code) {
-  // Every malloc and free asks. In the cache of origins, under a shape that no access has.
-  constexpr AccessShape kStackOnly{0xff, 0};
-  const bool has_cache = current.state == &self && self.origins != nullptr;
+  const bool has_cache = current.state == &self;
   if (has_cache) {
-    const OriginId known = cached_in(self.origins, cache_key(code_and_shape(code, kStackOnly)));
-    if (known != OriginId::kUnknown) return raw(known);
+    if (const std::uint32_t known = cached_stack(code); known != 0) return known;
+    if (self.stacks == nullptr) {
+      self.stacks = make_cache(kStackCacheSize);
+      current.stacks = self.stacks;
+    }
   }
-  const std::uint32_t stack = raw(open_stack(self));
+  const std::uint32_t stack = raw(open_stack(self));  // may shorten the path
   const std::uint32_t longer = stacks.number(stack, code);
   const std::uint32_t result = longer == 0 ? stack : longer;
-  if (has_cache) {
-    const std::uint64_t key = cache_key(code_and_shape(code, kStackOnly));
-    self.origins[key % kOriginCacheSize] = {key, result, 0};
-  }
+  if (has_cache) self.stacks[stack_key(code) % kStackCacheSize] = {stack_key(code), result, 0};
   return result;
 }
 
+OriginCacheEntry no_stacks[kStackCacheSize];
 OriginCacheEntry no_origins[kOriginCacheSize];
 constinit std::atomic<std::uint64_t> combinations[1U << kCombinationPlaceBits];
 
 OriginId origin_of(ThreadState& self, std::uint64_t code_and_shape) {
   if (self.origins == nullptr) {
-    constexpr std::size_t kBytes = kOriginCacheSize * sizeof(OriginCacheEntry);
-    self.origins = static_cast<OriginCacheEntry*>(PageSource::allocate(kBytes));
-    for (std::uint32_t index = 0; index < kOriginCacheSize; ++index) self.origins[index] = {};
+    self.origins = make_cache(kOriginCacheSize);
     publish_epoch(self);
   }
   // First, as it may shorten the path.

@@ -93,6 +93,21 @@ inline constexpr int kShapeShift = 48;
   return cached_under(cache_key(code_and_shape));
 }
 
+// The stacks of a thread that it asked for last: every malloc and free asks.
+inline constexpr std::uint32_t kStackCacheSize = 256;
+
+[[nodiscard, gnu::always_inline]] inline std::uint64_t stack_key(Address code) {
+  return (current.top - 1)->path ^ code;
+}
+// What current_stack() would say of the current thread, if it is in the cache; else 0.
+[[nodiscard, gnu::always_inline]] inline std::uint32_t cached_stack(Address code) {
+  const std::uint64_t key = stack_key(code);
+  const OriginCacheEntry& entry = current.stacks[key % kStackCacheSize];
+  const std::uint32_t stack = entry.origin;
+  __asm__ volatile("" ::: "memory");  // as in cached_in()
+  return entry.key == key ? stack : 0;
+}
+
 // Reserves the tables; false if refused.
 bool map_origins();
 

@@ -13,6 +13,9 @@
 #include "runtime/start.h"
 
 namespace deadheat::runtime {
+
+std::atomic<bool> has_benign_ranges{false};
+
 namespace {
 
 struct KnownRace {
@@ -104,6 +107,7 @@ void report_race(ThreadState& self, CellEntry earlier, const CellAccess& access,
 void add_benign_range(Address begin, std::uint64_t size) {
   SpinHolder hold(benign_lock);
   benign->push_back(BenignRange{begin, begin + size});
+  has_benign_ranges.store(true, std::memory_order_relaxed);
 }
 
 Address first_not_benign(Address begin, Address end) {

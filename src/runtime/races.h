@@ -6,6 +6,7 @@
 // declared benign are not reported.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "core/cell_rules.h"
@@ -22,6 +23,8 @@ void add_benign_range(Address begin, std::uint64_t size);
 // The first byte of [begin, end) that it does want to hear of; end: none.
 [[nodiscard]] Address first_not_benign(Address begin, Address end);
 void forget_benign_ranges(Address begin, std::uint64_t size);
+// There were some, ever.
+[[gnu::visibility("hidden")]] extern std::atomic<bool> has_benign_ranges;
 
 // Findings sent so far, by this process.
 [[nodiscard]] std::uint64_t finding_count();

@@ -53,6 +53,8 @@ void begin_sampling_event(ThreadState& self) {
   __asm__ volatile("" ::: "memory");
   if (self.clock.is_sampling() != period_is_open.load(std::memory_order_relaxed)) [[unlikely]]
     follow_period(self);
+  if (self.unseen_locks.count != 0) [[unlikely]]
+    adopt_unseen_locks(self);
   if (own.has_unnamed_locks && current.state == &self && peek(current.runs_unchecked) == 0) [[unlikely]]
     name_held_locks(self);
   own.random = own.random * 0x5851f42d4c957f2dULL + 0x14057b7ef767814fULL;

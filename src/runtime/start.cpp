@@ -8,6 +8,7 @@
 #include "runtime/default_suppressions.h"
 #include "runtime/footprints.h"
 #include "runtime/hand_off.h"
+#include "runtime/heap_table.h"
 #include "runtime/intercept/preparation.h"
 #include "runtime/large_globals.h"
 #include "runtime/modules.h"
@@ -83,6 +84,7 @@ void start() {
   find_main_stack(*main);
   activate(*main);
   prepare_interceptors();
+  HeapTable::begin();
   forget_unloaded_modules([](std::uint64_t, std::uint64_t) {});  // none so far: notes what is there
   if (options().slim && !samples) for_each_large_global(kSmallestRegion, make_region);
   if (has_listener()) {

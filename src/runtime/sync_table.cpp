@@ -3,13 +3,10 @@
 
 #include <new>
 
-#include "base/immortal.h"
 #include "runtime/shadow_memory.h"
 
 namespace deadheat::runtime {
 namespace {
-
-constinit Immortal<SyncTable> the_table;
 
 template <class Object>
 void dispose(SyncObject* object) {
@@ -20,7 +17,7 @@ void dispose(SyncObject* object) {
 
 }  // namespace
 
-SyncTable& sync_table() { return *the_table; }
+constinit Immortal<SyncTable> the_sync_table;
 
 bool SyncTable::map() {
   buckets_ = static_cast<std::atomic<SyncObject*>*>(PageSource::reserve(kBuckets * sizeof(*buckets_)));

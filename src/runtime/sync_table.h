@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/immortal.h"
 #include "core/sync_clock.h"
 #include "model/identity.h"
 #include "runtime/page_source.h"
@@ -111,6 +112,19 @@ class SyncTable {
   // Ends all objects in the range. Takes the stripes' locks.
   void erase_range(Address begin, std::size_t size);
 
+  // False: surely none in the range. For small ranges at a glance.
+  [[nodiscard, gnu::always_inline]] bool may_have_objects(Address begin, std::size_t size) const {
+    constexpr std::size_t kSmall = 4096;
+    if (size > kSmall || marks_ == nullptr) return true;
+    std::uint64_t any = 0;
+    for (Address line = begin >> 6; line <= (begin + size) >> 6; line += sizeof any) {
+      std::uint64_t marks = 0;  // of eight lines, also behind the range
+      __builtin_memcpy(&marks, reinterpret_cast<const std::uint8_t*>(marks_) + line, sizeof marks);
+      any |= marks;
+    }
+    return any != 0;
+  }
+
   // fork: all stripes.
   void lock_all();
   void unlock_all();
@@ -136,6 +150,7 @@ class SyncTable {
   std::atomic<std::uint64_t> changes_[kStripes] = {};
 };
 
-[[nodiscard]] SyncTable& sync_table();
+[[gnu::visibility("hidden")]] extern constinit Immortal<SyncTable> the_sync_table;
+[[nodiscard]] inline SyncTable& sync_table() { return *the_sync_table; }
 
 }  // namespace deadheat::runtime

@@ -98,6 +98,7 @@ void ThreadRegistry::remove(ThreadState* thread) {
   raw_munmap(thread->frames, kFrameLimit * sizeof(Frame));
   release_footprints(*thread);
   if (thread->origins != nullptr) PageSource::release(thread->origins, kOriginCacheSize * sizeof(OriginCacheEntry));
+  if (thread->stacks != nullptr) PageSource::release(thread->stacks, kStackCacheSize * sizeof(OriginCacheEntry));
   thread->~ThreadState();
   PageSource::release(thread, sizeof(ThreadState));
 }
@@ -147,6 +148,7 @@ void activate(ThreadState& thread) {
   current.bottom = thread.frames + 1;
   publish_locks(thread, thread.held.size());
   current.limit = thread.frames + kFrameLimit;
+  current.stacks = thread.stacks == nullptr ? no_stacks : thread.stacks;
   publish_epoch(thread);
   follow_unchecked_code(current);
   if (follows_calls) [[unlikely]]

@@ -49,6 +49,15 @@ struct HeldLockState {
   std::uint64_t path = 0;
 };
 
+// Locks that were taken while nothing was recorded, in that order; see unseen_locks.h.
+struct UnseenLocks {
+  static constexpr std::uint32_t kMost = 15;
+  static constexpr Address kShared = Address{1} << 63;  // held so; addresses are shorter
+
+  std::uint32_t count = 0;
+  Address locks[kMost];
+};
+
 // An atomic load that took over what its variable carried. The same load in the
 // same epoch finds nothing new while the stripe has not changed: the variable
 // carries what it carried, the thread is in its shadow, and memory that was given
@@ -88,6 +97,7 @@ struct ThreadState {
   GrowableArray<std::uint64_t, PageSource> recorded_calls;  // their paths, as of the last event; see record.cpp
 
   GrowableArray<HeldLockState, PageSource> held;
+  UnseenLocks unseen_locks;        // taken after those
   std::uint32_t owner_before = 0;  // of the lock released last
   LoadSeen last_load;
   Footprints* footprints = nullptr;  // accesses to regions that are not committed yet
@@ -100,7 +110,9 @@ struct ThreadState {
   std::uint64_t range_number = 0;
   Footprint swept;  // by the access that is being reported; count 0: by none
   std::uint64_t ranges = 0;
-  OriginCacheEntry* origins = nullptr;  // kOriginCacheSize of them, made at the first use
+  // kOriginCacheSize and kStackCacheSize of them, made at the first use.
+  OriginCacheEntry* origins = nullptr;
+  OriginCacheEntry* stacks = nullptr;
 
   Address stack_begin = 0;
   std::size_t stack_size = 0;

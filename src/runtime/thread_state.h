@@ -26,6 +26,7 @@ using RuntimeSyncClock = RuntimeClocks::Sync;
 struct ThreadState;
 struct OriginCacheEntry;
 [[gnu::visibility("hidden")]] extern OriginCacheEntry no_origins[];
+[[gnu::visibility("hidden")]] extern OriginCacheEntry no_stacks[];
 struct Footprints;
 [[gnu::visibility("hidden")]] extern Footprints no_footprints;
 
@@ -99,6 +100,8 @@ struct ThreadLocal {
   // access must take the slow path), and the path of the locks it holds.
   OriginCacheEntry* origins = no_origins;
   std::uint64_t locks = kNoPath;
+  // The stacks that it asked for last.
+  OriginCacheEntry* stacks = no_stacks;
   // What it has in hand of compressed shadow (footprints.h); likewise.
   Footprints* footprints = &no_footprints;
   // How often the thread has forgotten the history of memory, for what remembers that

@@ -12,11 +12,23 @@
 // records only. Every record that will ever be made has an epoch that its thread begins
 // after this is over (core/pacer.h), which no clock has now; so a join that is left
 // out now would have brought nothing that anybody will ask for, and clocks that are out of date
-// order nothing that is recorded. But an operation must be wholly before the end of this time,
-// or be tracked: one that was let pass and reads what was released in a period would look as
-// if there were no order. So it is marked (UncheckedEvent here, pass/unseen_atomics.h in the
-// program's own code), and after taking the permission back, and a membarrier(2), the
-// period begins when no mark is seen.
+// order nothing that is recorded. But an operation that was let pass and reads what was released
+// in a period would look as if there were no order. When is it known that it does not?
+//
+// - What gives order away (unlocking, a store) asks before it acts. The word is taken back, and all threads
+//   pass a barrier (membarrier(2)), before a period opens. So who has found it set has recorded nothing, and
+//   got hold of nothing that was recorded, which others could learn from it, however late it acts.
+// - What gets order (a lock, a load) acts first, and asks afterwards. If it has read what was released in a
+//   period, the word was taken back before that period began: before the release, hence before what it
+//   does next. It finds the word reset, and joins what it has read, or reads again. If the word is still
+//   set, whatever it has read is older than any record. What was missed when the system stops the thread
+//   between the two is nothing that this operation has read.
+// - An operation that does both and cannot be done again (a read-modify-write) is marked instead
+//   (UncheckedEvent here, pass/unseen_atomics.h in the program's own code): after the word was taken back, and the
+//   barrier, a period begins when no mark is seen.
+//
+// A store that comes late, in a period that its thread knows nothing of, may leave a variable with the clock of an
+// older value: an order too many, which can hide a race of that moment, and never makes one up.
 #pragma once
 
 #include <cstdint>

@@ -42,6 +42,25 @@ TEST_F(OriginsTest, CacheNeverMixesPlacesUp) {
   }
 }
 
+// Also when more places ask for their stack than the cache holds.
+TEST_F(OriginsTest, StacksDependOnTheCallsAndThePlaceAlone) {
+  for (int round = 0; round < 2; ++round) {
+    for (Address code = 0x40000; code < 0x40000 + 1000 * 4; code += 4) {
+      Address calls[4] = {};
+      const std::uint32_t stack = current_stack(*current.state, code);
+      EXPECT_EQ(cached_stack(code), stack);
+      ASSERT_EQ(copy_stack(stack, calls, 4), 1U);
+      ASSERT_EQ(calls[0], code);
+    }
+    ASSERT_TRUE(push_frame(0x5000));
+    Address calls[4] = {};
+    ASSERT_EQ(copy_stack(current_stack(*current.state, 0x40000), calls, 4), 2U);
+    EXPECT_EQ(calls[0], 0x40000U);
+    EXPECT_EQ(calls[1], 0x5000U);
+    pop_frame();
+  }
+}
+
 TEST_F(OriginsTest, EachByteOfACombinationHasItsOwn) {
   const OriginId first = origin_at(0x2000);
   const OriginId second = origin_at(0x2004);

@@ -13,6 +13,7 @@
 #include "runtime/on_sync.h"
 #include "runtime/record.h"
 #include "runtime/sampling_control.h"
+#include "runtime/scheduling.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/slim_regions.h"
 #include "runtime/start.h"
@@ -32,6 +33,7 @@ ThreadState* main_thread = nullptr;
 std::atomic<bool> detection_is_off{false};
 std::atomic<bool> runtime_is_ready{true};
 bool recording = false;
+bool is_scheduled = false;
 std::atomic<std::uint64_t> losses[static_cast<int>(Loss::kCount)];
 
 void report_race(ThreadState& /*self*/, CellEntry /*earlier*/, const CellAccess& /*access*/, Address word) {
@@ -48,6 +50,7 @@ void send_notice(const char* /*text*/) {}
 void start_sampling_control() {}
 void keep_sampling_of(const ThreadState& /*thread*/) {}
 void deliver_pending_signals() {}
+void adopt_unseen_locks(ThreadState& /*self*/) {}
 void name_held_locks(ThreadState& /*self*/) {}
 void begin_recorded_step(const Event& /*event*/, Address /*code*/) {}
 void end_recorded_step() {}

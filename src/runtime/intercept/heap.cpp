@@ -10,7 +10,7 @@
 // untouched.
 //
 // The price is 16 bytes per block, the block's own alignment for aligned ones,
-// and two changes of a bit in HeapTable. realloc stays glibc's where the block
+// and two changes of a byte in HeapTable. realloc stays glibc's where the block
 // has no special alignment, so that large blocks still grow by mremap.
 #include "runtime/intercept/heap.h"
 
@@ -21,7 +21,9 @@
 #include "runtime/intercept/replace.h"
 #include "runtime/on_memory.h"
 #include "runtime/origins.h"
+#include "runtime/races.h"
 #include "runtime/start.h"
+#include "runtime/sync_table.h"
 #include "runtime/thread_registry.h"
 
 extern "C" {
@@ -59,14 +61,15 @@ bool is_mapping(Address real) {
   return (*reinterpret_cast<const std::size_t*>(real - sizeof(std::size_t)) & kIsMapped) != 0;
 }
 
-// Writes the header and tells everybody who wants to know.
-void* announce(Address block, std::size_t size, std::uint32_t offset_log, Address code) {
+// Nothing is recorded (unchecked_code.h): nobody needs to know of the block but reports on it,
+// later. Asked after the allocator has given it out, and before it gets it back.
+[[gnu::always_inline]] inline bool is_left_unseen() {
+  return __atomic_load_n(&current.runs_unchecked, __ATOMIC_RELAXED) != 0 && current.inside == 0;
+}
+
+[[gnu::noinline]] void* announce_slowly(Address block, std::size_t size, std::uint32_t offset_log, Address code) {
   BlockHeader& header = header_of(block);
-  header.set_size(size);
-  header.stack = 0;
-  header.thread = 0;
-  header.offset_log = offset_log & 0xff;
-  header.mark = BlockHeader::kMark;
+  header = BlockHeader::of(size, 0, 0, offset_log);
   if (is_checking()) {
     const KeepErrno keep;
     ThreadState& thread = self();
@@ -81,8 +84,20 @@ void* announce(Address block, std::size_t size, std::uint32_t offset_log, Addres
   return reinterpret_cast<void*>(block);
 }
 
+// Writes the header and tells everybody who wants to know.
+[[gnu::always_inline]] inline void* announce(Address block, std::size_t size, std::uint32_t offset_log, Address code) {
+  if (is_left_unseen()) {
+    if (const std::uint32_t stack = cached_stack(code); stack != 0) [[likely]] {
+      header_of(block) = BlockHeader::of(size, stack, thread_number(*current.state), offset_log);
+      HeapTable::add(block);
+      return reinterpret_cast<void*>(block);
+    }
+  }
+  return announce_slowly(block, size, offset_log, code);
+}
+
 // The block ends: checks it, forgets it, and returns where the real block begins.
-void* withdraw(Address block, Address code) {
+[[gnu::noinline]] void* withdraw_slowly(Address block, Address code) {
   BlockHeader& header = header_of(block);
   const std::size_t size = header.size();
   const Address real = block - (Address{1} << header.offset_log);
@@ -111,6 +126,19 @@ void* withdraw(Address block, Address code) {
   }
   header.mark = 0;  // a second free becomes glibc's to complain about
   return reinterpret_cast<void*>(real);
+}
+
+[[gnu::always_inline]] inline void* withdraw(Address block, Address code) {
+  BlockHeader& header = header_of(block);
+  const Address real = block - (Address{1} << header.offset_log);
+  if (is_left_unseen() && !is_mapping(real) && !sync_table().may_have_objects(block, header.size()) &&
+      !has_benign_ranges.load(std::memory_order_relaxed)) [[likely]] {
+    ++current.forgotten;
+    HeapTable::remove(block);
+    header.mark = 0;
+    return reinterpret_cast<void*>(real);
+  }
+  return withdraw_slowly(block, code);
 }
 
 void* allocate_zeroed(std::size_t size, Address code) {

@@ -20,7 +20,7 @@ std::size_t length_of(const char* text) {
 
 // A line and its terminator. Lines may hold zeros: then the first one counts.
 char* report_line(char* line, Address code) {
-  if (line != nullptr && is_observing()) report_written(line, length_of(line) + 1, code);
+  if (line != nullptr && is_observing_accesses()) report_written(line, length_of(line) + 1, code);
   return line;
 }
 
@@ -33,7 +33,7 @@ Count report_allocated_line(char** line, std::size_t* room, Count length, Addres
 }
 
 void report_text(const char* text, Address code) {
-  if (is_observing()) on_read(text, length_of(text) + 1, code);
+  if (is_observing_accesses()) on_read(text, length_of(text) + 1, code);
 }
 
 }  // namespace
@@ -63,12 +63,12 @@ DEADHEAT_REPLACE(std::size_t, __fread_chk, void* buffer, std::size_t room, std::
 }
 DEADHEAT_REPLACE(std::size_t, fwrite, const void* buffer, std::size_t size, std::size_t count, FILE* stream) {
   DEADHEAT_ORIGINAL(fwrite);
-  if (is_observing()) on_read(buffer, size * count, DEADHEAT_CALLER);
+  if (is_observing_accesses()) on_read(buffer, size * count, DEADHEAT_CALLER);
   return original(buffer, size, count, stream);
 }
 DEADHEAT_REPLACE(std::size_t, fwrite_unlocked, const void* buffer, std::size_t size, std::size_t count, FILE* stream) {
   DEADHEAT_ORIGINAL(fwrite_unlocked);
-  if (is_observing()) on_read(buffer, size * count, DEADHEAT_CALLER);
+  if (is_observing_accesses()) on_read(buffer, size * count, DEADHEAT_CALLER);
   return original(buffer, size, count, stream);
 }
 

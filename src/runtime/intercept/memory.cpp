@@ -33,32 +33,66 @@ void fill(void* to, int value, std::size_t size) {
 
 bool can_look_up() { return runtime_is_ready.load(std::memory_order_relaxed); }
 
-void copy(void* to, const void* from, std::size_t size) {
-  if (!can_look_up()) return copy_upwards(to, from, size);
-  static constinit RealFunction<void*(void*, const void*, std::size_t)> original;
-  original.get("memcpy")(to, from, size);
+// A real function that is looked up by its first call: that is the quickest to ask, a jump by way
+// of a pointer that is always there.
+template <class Function>
+using Pointer = std::atomic<Function*>;
+using Copy = void*(void*, const void*, std::size_t);
+using Set = void*(void*, int, std::size_t);
+using Compare = int(const void*, const void*, std::size_t);
+Copy first_copy;
+Copy first_move;
+Set first_set;
+Compare first_compare;
+constinit Pointer<Copy> real_copy{first_copy};
+constinit Pointer<Copy> real_move{first_move};
+constinit Pointer<Set> real_set{first_set};
+constinit Pointer<Compare> real_compare{first_compare};
+
+template <class Function>
+Function* look_up(Pointer<Function>& pointer, const char* name) {
+  auto* const found = reinterpret_cast<Function*>(find_real(name));
+  pointer.store(found, std::memory_order_relaxed);  // all writers store the same
+  return found;
+}
+void* first_copy(void* to, const void* from, std::size_t size) { return look_up(real_copy, "memcpy")(to, from, size); }
+void* first_move(void* to, const void* from, std::size_t size) { return look_up(real_move, "memmove")(to, from, size); }
+void* first_set(void* to, int value, std::size_t size) { return look_up(real_set, "memset")(to, value, size); }
+int first_compare(const void* left, const void* right, std::size_t size) {
+  return look_up(real_compare, "memcmp")(left, right, size);
 }
 
-void move(void* to, const void* from, std::size_t size) {
-  if (!can_look_up()) {
-    if (size == 0) return;
-    return address_of(to) - address_of(from) < size ? copy_downwards(to, from, size) : copy_upwards(to, from, size);
-  }
-  static constinit RealFunction<void*(void*, const void*, std::size_t)> original;
-  original.get("memmove")(to, from, size);
+template <class Function>
+[[gnu::always_inline]] inline Function* real(const Pointer<Function>& pointer) {
+  return pointer.load(std::memory_order_relaxed);
 }
 
-void set(void* to, int value, std::size_t size) {
-  if (!can_look_up()) return fill(to, value, size);
-  static constinit RealFunction<void*(void*, int, std::size_t)> original;
-  original.get("memset")(to, value, size);
+// The runtime is ready, and nobody needs to know of accesses (unchecked_code.h).
+[[gnu::always_inline]] inline bool passes_unseen() {
+  return __atomic_load_n(&current.runs_unchecked, __ATOMIC_RELAXED) != 0;
+}
+
+void* copy(void* to, const void* from, std::size_t size) {
+  if (can_look_up()) return real(real_copy)(to, from, size);
+  copy_upwards(to, from, size);
+  return to;
+}
+
+void* move(void* to, const void* from, std::size_t size) {
+  if (can_look_up()) return real(real_move)(to, from, size);
+  if (size == 0) return to;
+  address_of(to) - address_of(from) < size ? copy_downwards(to, from, size) : copy_upwards(to, from, size);
+  return to;
+}
+
+void* set(void* to, int value, std::size_t size) {
+  if (can_look_up()) return real(real_set)(to, value, size);
+  fill(to, value, size);
+  return to;
 }
 
 int compare(const void* left, const void* right, std::size_t size) {
-  if (can_look_up()) {
-    static constinit RealFunction<int(const void*, const void*, std::size_t)> original;
-    return original.get("memcmp")(left, right, size);
-  }
+  if (can_look_up()) return real(real_compare)(left, right, size);
   const auto* a = static_cast<const volatile unsigned char*>(left);
   const auto* b = static_cast<const volatile unsigned char*>(right);
   for (std::size_t at = 0; at < size; ++at) {
@@ -67,33 +101,47 @@ int compare(const void* left, const void* right, std::size_t size) {
   return 0;
 }
 
-void observed_copy(void* to, const void* from, std::size_t size, Address code) {
+[[gnu::noinline]] void* check_and_copy(void* to, const void* from, std::size_t size, Address code) {
   if (is_observing_accesses()) {
     on_read(from, size, code);
     on_write(to, size, code);
   }
-  copy(to, from, size);
+  return copy(to, from, size);
 }
 
-void observed_move(void* to, const void* from, std::size_t size, Address code) {
+[[gnu::noinline]] void* check_and_move(void* to, const void* from, std::size_t size, Address code) {
   if (is_observing_accesses()) {
     on_read(from, size, code);
     on_write(to, size, code);
   }
-  move(to, from, size);
+  return move(to, from, size);
 }
 
-void observed_set(void* to, int value, std::size_t size, Address code) {
+[[gnu::noinline]] void* check_and_set(void* to, int value, std::size_t size, Address code) {
   if (is_observing_accesses()) on_write(to, size, code);
-  set(to, value, size);
+  return set(to, value, size);
 }
 
-int observed_compare(const void* left, const void* right, std::size_t size, Address code) {
+[[gnu::noinline]] int check_and_compare(const void* left, const void* right, std::size_t size, Address code) {
   if (is_observing_accesses()) {
     on_read(left, size, code);
     on_read(right, size, code);
   }
   return compare(left, right, size);
+}
+
+[[gnu::always_inline]] inline void* observed_copy(void* to, const void* from, std::size_t size, Address code) {
+  return passes_unseen() ? real(real_copy)(to, from, size) : check_and_copy(to, from, size, code);
+}
+[[gnu::always_inline]] inline void* observed_move(void* to, const void* from, std::size_t size, Address code) {
+  return passes_unseen() ? real(real_move)(to, from, size) : check_and_move(to, from, size, code);
+}
+[[gnu::always_inline]] inline void* observed_set(void* to, int value, std::size_t size, Address code) {
+  return passes_unseen() ? real(real_set)(to, value, size) : check_and_set(to, value, size, code);
+}
+[[gnu::always_inline]] inline int observed_compare(const void* left, const void* right, std::size_t size,
+                                                   Address code) {
+  return passes_unseen() ? real(real_compare)(left, right, size) : check_and_compare(left, right, size, code);
 }
 
 }  // namespace
@@ -103,8 +151,7 @@ using namespace deadheat;
 using namespace deadheat::runtime;
 
 DEADHEAT_REPLACE(void*, memcpy, void* to, const void* from, std::size_t size) {
-  observed_copy(to, from, size, DEADHEAT_CALLER);
-  return to;
+  return observed_copy(to, from, size, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(void*, mempcpy, void* to, const void* from, std::size_t size) {
   observed_copy(to, from, size, DEADHEAT_CALLER);
@@ -115,15 +162,13 @@ DEADHEAT_REPLACE(void*, __mempcpy, void* to, const void* from, std::size_t size)
   return static_cast<char*>(to) + size;
 }
 DEADHEAT_REPLACE(void*, memmove, void* to, const void* from, std::size_t size) {
-  observed_move(to, from, size, DEADHEAT_CALLER);
-  return to;
+  return observed_move(to, from, size, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(void, bcopy, const void* from, void* to, std::size_t size) {
   observed_move(to, from, size, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(void*, memset, void* to, int value, std::size_t size) {
-  observed_set(to, value, size, DEADHEAT_CALLER);
-  return to;
+  return observed_set(to, value, size, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(void, bzero, void* to, std::size_t size) { observed_set(to, 0, size, DEADHEAT_CALLER); }
 DEADHEAT_REPLACE(void, explicit_bzero, void* to, std::size_t size) {
@@ -139,24 +184,20 @@ DEADHEAT_REPLACE(int, bcmp, const void* left, const void* right, std::size_t siz
 
 // What clang 19 and later call instead of the functions themselves.
 DEADHEAT_REPLACE(void*, __tsan_memcpy, void* to, const void* from, std::size_t size) {
-  observed_copy(to, from, size, DEADHEAT_CALLER);
-  return to;
+  return observed_copy(to, from, size, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(void*, __tsan_memmove, void* to, const void* from, std::size_t size) {
-  observed_move(to, from, size, DEADHEAT_CALLER);
-  return to;
+  return observed_move(to, from, size, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(void*, __tsan_memset, void* to, int value, std::size_t size) {
-  observed_set(to, value, size, DEADHEAT_CALLER);
-  return to;
+  return observed_set(to, value, size, DEADHEAT_CALLER);
 }
 
 // The checked forms end the program if the buffer is too small: libc's business.
 DEADHEAT_REPLACE(void*, __memcpy_chk, void* to, const void* from, std::size_t size, std::size_t room) {
   DEADHEAT_ORIGINAL(__memcpy_chk);
   if (size > room) return original(to, from, size, room);
-  observed_copy(to, from, size, DEADHEAT_CALLER);
-  return to;
+  return observed_copy(to, from, size, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(void*, __mempcpy_chk, void* to, const void* from, std::size_t size, std::size_t room) {
   DEADHEAT_ORIGINAL(__mempcpy_chk);
@@ -167,14 +208,12 @@ DEADHEAT_REPLACE(void*, __mempcpy_chk, void* to, const void* from, std::size_t s
 DEADHEAT_REPLACE(void*, __memmove_chk, void* to, const void* from, std::size_t size, std::size_t room) {
   DEADHEAT_ORIGINAL(__memmove_chk);
   if (size > room) return original(to, from, size, room);
-  observed_move(to, from, size, DEADHEAT_CALLER);
-  return to;
+  return observed_move(to, from, size, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(void*, __memset_chk, void* to, int value, std::size_t size, std::size_t room) {
   DEADHEAT_ORIGINAL(__memset_chk);
   if (size > room) return original(to, value, size, room);
-  observed_set(to, value, size, DEADHEAT_CALLER);
-  return to;
+  return observed_set(to, value, size, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(void, __explicit_bzero_chk, void* to, std::size_t size, std::size_t room) {
   DEADHEAT_ORIGINAL(__explicit_bzero_chk);

@@ -142,7 +142,7 @@ class FormatWalk {
 };
 
 void report_format(const char* format, va_list arguments, Address code) {
-  if (is_observing()) FormatWalk(format, arguments, code).run();
+  if (is_observing_accesses()) FormatWalk(format, arguments, code).run();
 }
 
 constexpr std::size_t kNoLimit = SIZE_MAX;

@@ -49,12 +49,12 @@ class KeepErrno {
 
 // After the original has filled a buffer.
 inline void report_written(const volatile void* begin, std::size_t size, Address code) {
-  if (begin == nullptr || size == 0 || !is_observing()) return;
+  if (begin == nullptr || size == 0 || !is_observing_accesses()) return;
   const KeepErrno keep;
   on_write(begin, size, code);
 }
 inline void report_read(const volatile void* begin, std::size_t size, Address code) {
-  if (begin == nullptr || size == 0 || !is_observing()) return;
+  if (begin == nullptr || size == 0 || !is_observing_accesses()) return;
   const KeepErrno keep;
   on_read(begin, size, code);
 }

@@ -82,7 +82,7 @@ std::size_t stored_size(char letter, const Conversion& conversion, const void* p
 }
 
 void report_stores(const char* format, va_list arguments, int stores, Address code) {
-  if (!is_observing()) return;
+  if (!is_observing_accesses()) return;
   const KeepErrno keep;
   on_read(format, length_of(format) + 1, code);
   va_list rest;
@@ -111,7 +111,7 @@ void report_stores(const char* format, va_list arguments, int stores, Address co
 }
 
 void report_text(const char* text, Address code) {
-  if (is_observing()) on_read(text, length_of(text) + 1, code);
+  if (is_observing_accesses()) on_read(text, length_of(text) + 1, code);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace deadheat::runtime {
 namespace {
 
 void report_number(const char* text, const char* end, char** end_result, Address code) {
-  if (!is_observing()) return;
+  if (!is_observing_accesses()) return;
   const KeepErrno keep;
   on_read(text, static_cast<std::size_t>(end - text) + 1, code);
   if (end_result != nullptr) on_write(end_result, sizeof(*end_result), code);

@@ -86,7 +86,7 @@ char* duplicate(const char* text, std::size_t length, std::size_t read, Address 
   if (copy == nullptr) return nullptr;
   copy_bytes(copy, text, length);
   copy[length] = 0;
-  if (is_observing()) report_copy(copy, text, length + 1 < read ? length + 1 : read, code);
+  if (is_observing_accesses()) report_copy(copy, text, length + 1 < read ? length + 1 : read, code);
   return copy;
 }
 
@@ -99,108 +99,108 @@ using namespace deadheat::runtime;
 DEADHEAT_REPLACE(std::size_t, strlen, const char* text) {
   DEADHEAT_ORIGINAL(strlen);
   const std::size_t length = original(text);
-  if (is_observing()) on_read(text, length + 1, DEADHEAT_CALLER);
+  if (is_observing_accesses()) on_read(text, length + 1, DEADHEAT_CALLER);
   return length;
 }
 DEADHEAT_REPLACE(std::size_t, strnlen, const char* text, std::size_t limit) {
   DEADHEAT_ORIGINAL(strnlen);
   const std::size_t length = original(text, limit);
-  if (is_observing()) on_read(text, length < limit ? length + 1 : limit, DEADHEAT_CALLER);
+  if (is_observing_accesses()) on_read(text, length < limit ? length + 1 : limit, DEADHEAT_CALLER);
   return length;
 }
 
 DEADHEAT_REPLACE(char*, strcpy, char* to, const char* from) {
   DEADHEAT_ORIGINAL(strcpy);
-  if (is_observing()) report_copy(to, from, length_of(from) + 1, DEADHEAT_CALLER);
+  if (is_observing_accesses()) report_copy(to, from, length_of(from) + 1, DEADHEAT_CALLER);
   return original(to, from);
 }
 DEADHEAT_REPLACE(char*, stpcpy, char* to, const char* from) {
   DEADHEAT_ORIGINAL(stpcpy);
-  if (is_observing()) report_copy(to, from, length_of(from) + 1, DEADHEAT_CALLER);
+  if (is_observing_accesses()) report_copy(to, from, length_of(from) + 1, DEADHEAT_CALLER);
   return original(to, from);
 }
 DEADHEAT_REPLACE(char*, __stpcpy, char* to, const char* from) {
   DEADHEAT_ORIGINAL(__stpcpy);
-  if (is_observing()) report_copy(to, from, length_of(from) + 1, DEADHEAT_CALLER);
+  if (is_observing_accesses()) report_copy(to, from, length_of(from) + 1, DEADHEAT_CALLER);
   return original(to, from);
 }
 DEADHEAT_REPLACE(char*, strncpy, char* to, const char* from, std::size_t size) {
   DEADHEAT_ORIGINAL(strncpy);
-  if (is_observing()) report_padded_copy(to, from, size, DEADHEAT_CALLER);
+  if (is_observing_accesses()) report_padded_copy(to, from, size, DEADHEAT_CALLER);
   return original(to, from, size);
 }
 DEADHEAT_REPLACE(char*, stpncpy, char* to, const char* from, std::size_t size) {
   DEADHEAT_ORIGINAL(stpncpy);
-  if (is_observing()) report_padded_copy(to, from, size, DEADHEAT_CALLER);
+  if (is_observing_accesses()) report_padded_copy(to, from, size, DEADHEAT_CALLER);
   return original(to, from, size);
 }
 DEADHEAT_REPLACE(char*, strcat, char* to, const char* from) {
   DEADHEAT_ORIGINAL(strcat);
-  if (is_observing()) report_append(to, from, kNoLimit, DEADHEAT_CALLER);
+  if (is_observing_accesses()) report_append(to, from, kNoLimit, DEADHEAT_CALLER);
   return original(to, from);
 }
 DEADHEAT_REPLACE(char*, strncat, char* to, const char* from, std::size_t limit) {
   DEADHEAT_ORIGINAL(strncat);
-  if (is_observing()) report_append(to, from, limit, DEADHEAT_CALLER);
+  if (is_observing_accesses()) report_append(to, from, limit, DEADHEAT_CALLER);
   return original(to, from, limit);
 }
 
 // The checked forms report first: should the check fail, the program ends anyway.
 DEADHEAT_REPLACE(char*, __strcpy_chk, char* to, const char* from, std::size_t room) {
   DEADHEAT_ORIGINAL(__strcpy_chk);
-  if (is_observing()) report_copy(to, from, length_of(from) + 1, DEADHEAT_CALLER);
+  if (is_observing_accesses()) report_copy(to, from, length_of(from) + 1, DEADHEAT_CALLER);
   return original(to, from, room);
 }
 DEADHEAT_REPLACE(char*, __stpcpy_chk, char* to, const char* from, std::size_t room) {
   DEADHEAT_ORIGINAL(__stpcpy_chk);
-  if (is_observing()) report_copy(to, from, length_of(from) + 1, DEADHEAT_CALLER);
+  if (is_observing_accesses()) report_copy(to, from, length_of(from) + 1, DEADHEAT_CALLER);
   return original(to, from, room);
 }
 DEADHEAT_REPLACE(char*, __strncpy_chk, char* to, const char* from, std::size_t size, std::size_t room) {
   DEADHEAT_ORIGINAL(__strncpy_chk);
-  if (is_observing()) report_padded_copy(to, from, size, DEADHEAT_CALLER);
+  if (is_observing_accesses()) report_padded_copy(to, from, size, DEADHEAT_CALLER);
   return original(to, from, size, room);
 }
 DEADHEAT_REPLACE(char*, __stpncpy_chk, char* to, const char* from, std::size_t size, std::size_t room) {
   DEADHEAT_ORIGINAL(__stpncpy_chk);
-  if (is_observing()) report_padded_copy(to, from, size, DEADHEAT_CALLER);
+  if (is_observing_accesses()) report_padded_copy(to, from, size, DEADHEAT_CALLER);
   return original(to, from, size, room);
 }
 DEADHEAT_REPLACE(char*, __strcat_chk, char* to, const char* from, std::size_t room) {
   DEADHEAT_ORIGINAL(__strcat_chk);
-  if (is_observing()) report_append(to, from, kNoLimit, DEADHEAT_CALLER);
+  if (is_observing_accesses()) report_append(to, from, kNoLimit, DEADHEAT_CALLER);
   return original(to, from, room);
 }
 DEADHEAT_REPLACE(char*, __strncat_chk, char* to, const char* from, std::size_t limit, std::size_t room) {
   DEADHEAT_ORIGINAL(__strncat_chk);
-  if (is_observing()) report_append(to, from, limit, DEADHEAT_CALLER);
+  if (is_observing_accesses()) report_append(to, from, limit, DEADHEAT_CALLER);
   return original(to, from, limit, room);
 }
 
 DEADHEAT_REPLACE(int, strcmp, const char* left, const char* right) {
   DEADHEAT_ORIGINAL(strcmp);
-  if (is_observing()) report_comparison(left, right, kNoLimit, Case::kMatters, DEADHEAT_CALLER);
+  if (is_observing_accesses()) report_comparison(left, right, kNoLimit, Case::kMatters, DEADHEAT_CALLER);
   return original(left, right);
 }
 DEADHEAT_REPLACE(int, strncmp, const char* left, const char* right, std::size_t limit) {
   DEADHEAT_ORIGINAL(strncmp);
-  if (is_observing()) report_comparison(left, right, limit, Case::kMatters, DEADHEAT_CALLER);
+  if (is_observing_accesses()) report_comparison(left, right, limit, Case::kMatters, DEADHEAT_CALLER);
   return original(left, right, limit);
 }
 DEADHEAT_REPLACE(int, strcasecmp, const char* left, const char* right) {
   DEADHEAT_ORIGINAL(strcasecmp);
-  if (is_observing()) report_comparison(left, right, kNoLimit, Case::kIgnored, DEADHEAT_CALLER);
+  if (is_observing_accesses()) report_comparison(left, right, kNoLimit, Case::kIgnored, DEADHEAT_CALLER);
   return original(left, right);
 }
 DEADHEAT_REPLACE(int, strncasecmp, const char* left, const char* right, std::size_t limit) {
   DEADHEAT_ORIGINAL(strncasecmp);
-  if (is_observing()) report_comparison(left, right, limit, Case::kIgnored, DEADHEAT_CALLER);
+  if (is_observing_accesses()) report_comparison(left, right, limit, Case::kIgnored, DEADHEAT_CALLER);
   return original(left, right, limit);
 }
 // The order of a locale depends on whole strings.
 DEADHEAT_REPLACE(int, strcoll, const char* left, const char* right) {
   DEADHEAT_ORIGINAL(strcoll);
-  if (is_observing()) {
+  if (is_observing_accesses()) {
     on_read(left, length_of(left) + 1, DEADHEAT_CALLER);
     on_read(right, length_of(right) + 1, DEADHEAT_CALLER);
   }
@@ -209,7 +209,7 @@ DEADHEAT_REPLACE(int, strcoll, const char* left, const char* right) {
 DEADHEAT_REPLACE(std::size_t, strxfrm, char* to, const char* from, std::size_t size) {
   DEADHEAT_ORIGINAL(strxfrm);
   const std::size_t length = original(to, from, size);
-  if (is_observing()) {
+  if (is_observing_accesses()) {
     on_read(from, length_of(from) + 1, DEADHEAT_CALLER);
     if (length < size) on_write(to, length + 1, DEADHEAT_CALLER);
   }
@@ -219,36 +219,36 @@ DEADHEAT_REPLACE(std::size_t, strxfrm, char* to, const char* from, std::size_t s
 DEADHEAT_REPLACE(char*, strchr, const char* text, int value) {
   DEADHEAT_ORIGINAL(strchr);
   char* const found = original(text, value);
-  if (is_observing()) on_read(text, searched(text, found), DEADHEAT_CALLER);
+  if (is_observing_accesses()) on_read(text, searched(text, found), DEADHEAT_CALLER);
   return found;
 }
 DEADHEAT_REPLACE(char*, index, const char* text, int value) {
   DEADHEAT_ORIGINAL(index);
   char* const found = original(text, value);
-  if (is_observing()) on_read(text, searched(text, found), DEADHEAT_CALLER);
+  if (is_observing_accesses()) on_read(text, searched(text, found), DEADHEAT_CALLER);
   return found;
 }
 DEADHEAT_REPLACE(char*, strchrnul, const char* text, int value) {
   DEADHEAT_ORIGINAL(strchrnul);
   char* const found = original(text, value);
-  if (is_observing()) on_read(text, searched(text, found), DEADHEAT_CALLER);
+  if (is_observing_accesses()) on_read(text, searched(text, found), DEADHEAT_CALLER);
   return found;
 }
 // The last match: the whole string is read.
 DEADHEAT_REPLACE(char*, strrchr, const char* text, int value) {
   DEADHEAT_ORIGINAL(strrchr);
-  if (is_observing()) on_read(text, length_of(text) + 1, DEADHEAT_CALLER);
+  if (is_observing_accesses()) on_read(text, length_of(text) + 1, DEADHEAT_CALLER);
   return original(text, value);
 }
 DEADHEAT_REPLACE(char*, rindex, const char* text, int value) {
   DEADHEAT_ORIGINAL(rindex);
-  if (is_observing()) on_read(text, length_of(text) + 1, DEADHEAT_CALLER);
+  if (is_observing_accesses()) on_read(text, length_of(text) + 1, DEADHEAT_CALLER);
   return original(text, value);
 }
 DEADHEAT_REPLACE(char*, strstr, const char* text, const char* part) {
   DEADHEAT_ORIGINAL(strstr);
   char* const found = original(text, part);
-  if (is_observing()) {
+  if (is_observing_accesses()) {
     const std::size_t part_length = length_of(part);
     on_read(part, part_length + 1, DEADHEAT_CALLER);
     on_read(text, found ? static_cast<std::size_t>(found - text) + part_length : length_of(text) + 1, DEADHEAT_CALLER);
@@ -258,7 +258,7 @@ DEADHEAT_REPLACE(char*, strstr, const char* text, const char* part) {
 DEADHEAT_REPLACE(char*, strcasestr, const char* text, const char* part) {
   DEADHEAT_ORIGINAL(strcasestr);
   char* const found = original(text, part);
-  if (is_observing()) {
+  if (is_observing_accesses()) {
     const std::size_t part_length = length_of(part);
     on_read(part, part_length + 1, DEADHEAT_CALLER);
     on_read(text, found ? static_cast<std::size_t>(found - text) + part_length : length_of(text) + 1, DEADHEAT_CALLER);
@@ -268,7 +268,7 @@ DEADHEAT_REPLACE(char*, strcasestr, const char* text, const char* part) {
 DEADHEAT_REPLACE(std::size_t, strspn, const char* text, const char* set) {
   DEADHEAT_ORIGINAL(strspn);
   const std::size_t length = original(text, set);
-  if (is_observing()) {
+  if (is_observing_accesses()) {
     on_read(set, length_of(set) + 1, DEADHEAT_CALLER);
     on_read(text, length + 1, DEADHEAT_CALLER);
   }
@@ -277,7 +277,7 @@ DEADHEAT_REPLACE(std::size_t, strspn, const char* text, const char* set) {
 DEADHEAT_REPLACE(std::size_t, strcspn, const char* text, const char* set) {
   DEADHEAT_ORIGINAL(strcspn);
   const std::size_t length = original(text, set);
-  if (is_observing()) {
+  if (is_observing_accesses()) {
     on_read(set, length_of(set) + 1, DEADHEAT_CALLER);
     on_read(text, length + 1, DEADHEAT_CALLER);
   }
@@ -286,7 +286,7 @@ DEADHEAT_REPLACE(std::size_t, strcspn, const char* text, const char* set) {
 DEADHEAT_REPLACE(char*, strpbrk, const char* text, const char* set) {
   DEADHEAT_ORIGINAL(strpbrk);
   char* const found = original(text, set);
-  if (is_observing()) {
+  if (is_observing_accesses()) {
     on_read(set, length_of(set) + 1, DEADHEAT_CALLER);
     on_read(text, searched(text, found), DEADHEAT_CALLER);
   }
@@ -315,7 +315,7 @@ DEADHEAT_REPLACE(char*, strtok_r, char* text, const char* delimiters, char** res
   const char* const begin = text != nullptr ? text : *rest;
   const bool continues = text == nullptr;
   char* const token = original(text, delimiters, rest);
-  if (!is_observing()) return token;
+  if (!is_observing_accesses()) return token;
   on_read(delimiters, length_of(delimiters) + 1, DEADHEAT_CALLER);
   if (continues) on_read(rest, sizeof(*rest), DEADHEAT_CALLER);
   on_write(rest, sizeof(*rest), DEADHEAT_CALLER);
@@ -328,7 +328,7 @@ DEADHEAT_REPLACE(char*, strtok_r, char* text, const char* delimiters, char** res
 DEADHEAT_REPLACE(char*, strsep, char** text, const char* delimiters) {
   DEADHEAT_ORIGINAL(strsep);
   char* const token = original(text, delimiters);
-  if (!is_observing()) return token;
+  if (!is_observing_accesses()) return token;
   on_read(delimiters, length_of(delimiters) + 1, DEADHEAT_CALLER);
   on_read(text, sizeof(*text), DEADHEAT_CALLER);
   if (token == nullptr) return token;
