@@ -60,6 +60,19 @@ TEST(WatchTest, RaceOfAProgramAsItIsFoundWithItsLines) {
   EXPECT_TRUE(contains(result.errors, "global 'counter' of 8 bytes")) << result.errors;
 }
 
+// What is measured with `deadheat watch`, whose stops are such delays, must be right without it.
+TEST(WatchTest, LockFreeProgramsOfTheBenchmarkBearDelays) {
+  const Shell shell;
+  const CommandResult built = shell.run("g++ -std=c++20 -O2 -pthread '" DEADHEAT_SOURCE_DIR
+                                        "/bench/programs/watch_lockfree.cpp' -o lockfree");
+  ASSERT_EQ(built.exit_code, 0) << built.errors;
+  for (const std::string what : {"ring", "publish", "ping-pong", "seqlock", "hazard"}) {
+    EXPECT_EQ(shell.run("for turn in 1 2 3 4 5; do ./lockfree " + what + " 0.03 3000; done").output,
+              "ok\nok\nok\nok\nok\n")
+        << what;
+  }
+}
+
 TEST(WatchTest, StatusAndOutputOfTheProgramAreItsOwn) {
   const Shell shell;
   const CommandResult result = shell.run("deadheat watch --duration 1s bash -c 'echo out; echo more >&2; exit 3'");
