@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs without locks and without races: `watch_lockfree WHAT SECONDS [MICROSECONDS]`, WHAT one of ring, publish,
-// ping-pong, seqlock, hazard. Everything that threads share is atomic or handed over by something atomic. Prints "ok" if
-// nothing was lost on the way. With MICROSECONDS threads that have got hold of something wait so long
-// before they look at it, as one does that is stopped by `deadheat watch`: that must not change the outcome.
+// ping-pong, seqlock, hazard. Everything that threads share is atomic or handed over by something atomic. Prints "ok"
+// if nothing was lost on the way. With MICROSECONDS threads that have got hold of something wait so long before they
+// look at it, as one does that is stopped by `deadheat watch`: that must not change the outcome.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
