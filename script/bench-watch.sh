@@ -34,15 +34,17 @@ has_programs() {
 # A line of the number that comes before the words in a file, 0 if there is none.
 number_before() { grep -oE "[0-9][0-9,]* $1" "$2" | head -n 1 | cut -d' ' -f1 | tr -d , | grep . || echo 0; }
 
-# One after the other, or they would hardly run at the same time as their own threads.
+# Two at a time: more of them would hardly run at the same time as their own threads.
 measure_watch_clean() {
   local seconds=60 name what=(ring publish ping-pong seqlock hazard)
   if [[ "$quick" == yes ]]; then seconds=3; fi
   say "watch: lock-free programs without races"
   g++ -std=c++20 -O2 -g -pthread bench/programs/watch_lockfree.cpp -o "$results/watch_lockfree"
   for name in "${what[@]}"; do
-    "$deadheat" watch "$results/watch_lockfree" "$name" "$seconds" >"$results/watch-$name.out" 2>"$results/watch-$name.err" || true
+    "$deadheat" watch "$results/watch_lockfree" "$name" "$seconds" >"$results/watch-$name.out" 2>"$results/watch-$name.err" &
+    if (($(jobs -rp | wc -l) == 2)); then wait -n || true; fi
   done
+  wait
   {
     echo "| program | seconds | looks | stops | races reported | suspects | output |"
     echo "| --- | ---: | ---: | ---: | ---: | ---: | --- |"
@@ -112,7 +114,7 @@ measure_watch_found() {
 # server_cost NAME PID LOAD...: requests per second of a running server and its CPU time for each, in turns without and with
 # the agent; LOAD makes requests for some seconds and prints how many a second, and how many.
 server_cost() {
-  local name="$1" process="$2" way speed requests before after watcher rates=() costs=() turn turns=8 memory=0 more
+  local name="$1" process="$2" way speed requests before after watcher rates=() costs=() turn turns=5 memory=0 more
   if [[ "$quick" == yes ]]; then turns=1; fi
   shift 2
   local -A rate=([plain]=0 [watched]=0) cost=([plain]=0 [watched]=0)
@@ -281,7 +283,7 @@ measure_watch_servers() {
   if ! has_programs redis-server redis-benchmark nginx wrk; then return; fi
   say "watch: cost of servers that run already"
   {
-    printf 'Servers that run already, in turns of some seconds without and with the agent at its default budget, eight times each\n'
+    printf 'Servers that run already, in turns of some seconds without and with the agent at its default budget, five times each\n'
     printf '(load average %s). Memory: what the process had more (Pss) while the agent was in it.\n\n' "$(cut -d' ' -f1 /proc/loadavg)"
     echo "| server | requests/s | watched | | CPU us per request | watched | | memory, MB |"
     echo "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
