@@ -147,7 +147,10 @@ server_cost() {
 }
 
 redis_load() { redis-benchmark -p 7391 -c 20 -n 150000 -t get -q --csv 2>/dev/null | awk -F'"' '/GET/ { print $4, 150000 }'; }
-nginx_load() { wrk -t1 -c16 -d4s http://127.0.0.1:7392/page.html | awk '/requests in/ { total = $1 } /Requests\/sec/ { print $2, total }'; }
+nginx_load() {
+  ab -q -k -c 16 -t 4 -n 10000000 http://127.0.0.1:7392/page.html 2>/dev/null |
+    awk '/^Complete requests/ { total = $3 } /^Requests per second/ { print $4, total }'
+}
 
 start_redis() {
   redis-server --port 7391 --bind 127.0.0.1 --save "" --daemonize yes --dir "$results" --logfile redis.log --pidfile "$repository_root/$results/redis.pid"
@@ -280,7 +283,7 @@ PLOT
 }
 
 measure_watch_servers() {
-  if ! has_programs redis-server redis-benchmark nginx wrk; then return; fi
+  if ! has_programs redis-server redis-benchmark; then return; fi
   say "watch: cost of servers that run already"
   {
     printf 'Servers that run already, in turns of some seconds without and with the agent at its default budget, five times each\n'
@@ -290,9 +293,11 @@ measure_watch_servers() {
     start_redis
     server_cost redis "$(cat "$results/redis.pid")" redis_load
     redis-cli -p 7391 shutdown nosave >/dev/null || true
-    start_nginx
-    server_cost nginx "$(pgrep -P "$(cat "$results/nginx/pid")" | head -n 1)" nginx_load
-    kill "$(cat "$results/nginx/pid")"
+    if has_programs nginx ab >&2; then
+      start_nginx
+      server_cost nginx "$(pgrep -P "$(cat "$results/nginx/pid")" | head -n 1)" nginx_load
+      kill "$(cat "$results/nginx/pid")"
+    fi
   } | tee "$results/watch-servers.md"
   replace_section watch-servers "$results/watch-servers.md"
 }
