@@ -4,7 +4,8 @@
 #
 #   watch-clean    lock-free programs without races: a minute each
 #   watch-found    seeded races by method and by time between calls of synchronisation
-#   watch-cost     pbzip2, pigz, redis and nginx with and without; by rate
+#   watch-cost     pbzip2 and pigz with and without; by rate
+#   watch-servers  redis and nginx likewise
 #   watch-attach   a redis under load that is attached to and left again
 #   watch-stress   tens of thousands of traps
 #
@@ -15,6 +16,7 @@ measure_watch() {
   measure_watch_clean
   measure_watch_found
   measure_watch_cost
+  measure_watch_servers
   measure_watch_attach
   measure_watch_stress
 }
@@ -32,15 +34,17 @@ has_programs() {
 # A line of the number that comes before the words in a file, 0 if there is none.
 number_before() { grep -oE "[0-9][0-9,]* $1" "$2" | head -n 1 | cut -d' ' -f1 | tr -d , | grep . || echo 0; }
 
-# One after the other, or they would hardly run at the same time as their own threads.
+# Two at a time: more of them would hardly run at the same time as their own threads.
 measure_watch_clean() {
   local seconds=60 name what=(ring publish ping-pong seqlock hazard)
   if [[ "$quick" == yes ]]; then seconds=3; fi
   say "watch: lock-free programs without races"
   g++ -std=c++20 -O2 -g -pthread bench/programs/watch_lockfree.cpp -o "$results/watch_lockfree"
   for name in "${what[@]}"; do
-    "$deadheat" watch "$results/watch_lockfree" "$name" "$seconds" >"$results/watch-$name.out" 2>"$results/watch-$name.err" || true
+    "$deadheat" watch "$results/watch_lockfree" "$name" "$seconds" >"$results/watch-$name.out" 2>"$results/watch-$name.err" &
+    if (($(jobs -rp | wc -l) == 2)); then wait -n || true; fi
   done
+  wait
   {
     echo "| program | seconds | looks | stops | races reported | suspects | output |"
     echo "| --- | ---: | ---: | ---: | ---: | ---: | --- |"
@@ -143,23 +147,29 @@ server_cost() {
 }
 
 redis_load() { redis-benchmark -p 7391 -c 20 -n 150000 -t get -q --csv 2>/dev/null | awk -F'"' '/GET/ { print $4, 150000 }'; }
-nginx_load() { wrk -t1 -c16 -d4s http://127.0.0.1:7392/page.html | awk '/requests in/ { total = $1 } /Requests\/sec/ { print $2, total }'; }
+nginx_load() {
+  ab -q -k -c 16 -t 4 -n 10000000 http://127.0.0.1:7392/page.html 2>/dev/null |
+    awk '/^Complete requests/ { total = $3 } /^Requests per second/ { print $4, total }'
+}
 
 start_redis() {
   redis-server --port 7391 --bind 127.0.0.1 --save "" --daemonize yes --dir "$results" --logfile redis.log --pidfile "$repository_root/$results/redis.pid"
   sleep 0.5
 }
 
-# own_cost WAY COMMAND...: "SECONDS SUM" of one run: CPU time of the program itself, without the command that decodes it
-# before the start, and the checksum of its output. WAY is "plain" or a number of watches per second.
+# own_cost WAY COMMAND...: "SECONDS ELAPSED SUM" of one run: CPU time of the program itself, without the command that
+# decodes it before the start, the time that it took, and the checksum of its output. WAY is "plain" or a number of
+# watches per second.
 own_cost() {
   local way="$1" script prefix=()
   shift
-  script="$(printf '%q ' "$@") | cksum; times"
+  # shellcheck disable=SC2016
+  script='begin=$EPOCHREALTIME; '"$(printf '%q ' "$@")"' | cksum; echo $begin $EPOCHREALTIME; times'
   if [[ "$way" != plain ]]; then prefix=("$deadheat" watch -q --watches "$way" --program "$(command -v "$1")" --); fi
   "${prefix[@]}" bash -c "$script" 2>/dev/null | awk '
     NR == 1 { sum = $1 }
-    END { split($0, parts, /[ms ]+/); printf "%.3f %s\n", 60 * parts[1] + parts[2] + 60 * parts[3] + parts[4], sum }'
+    NR == 2 { elapsed = $2 - $1 }
+    END { split($0, parts, /[ms ]+/); printf "%.3f %.3f %s\n", 60 * parts[1] + parts[2] + 60 * parts[3] + parts[4], elapsed, sum }'
 }
 
 # start_cost WAY PROGRAM: milliseconds of CPU time of a run with nothing to do, least of ten.
@@ -189,7 +199,7 @@ highest_memory() {
 }
 
 measure_watch_cost() {
-  local way round runs=4 megabytes=102 file="$results/watch.data" process program
+  local way round runs=8 megabytes=60 file="$results/watch.data" program ways
   if [[ "$quick" == yes ]]; then runs=1 megabytes=6; fi
   if ! has_programs pbzip2 pigz; then return; fi
   say "watch: cost"
@@ -198,48 +208,61 @@ measure_watch_cost() {
     cat "$build/bin/deadheat" docs/*.md src/*/*.cpp | head -c 6000000
   done >"$file"
   for ((round = 0; round < runs; ++round)); do
+    ways=(plain 10 100 1000)
+    if ((round % 2)); then ways=(1000 100 10 plain); fi # what comes first has no advantage
     for program in pbzip2 pigz; do
-      for way in plain 10 100 1000; do
+      for way in "${ways[@]}"; do
         printf '%s %s %s\n' "$program" "$way" "$(own_cost "$way" "$program" -p2 -c -k "$file")"
       done
     done
   done >"$results/watch.costs"
   {
-    printf 'Measured on: %s; load average %s. CPU time of the program with its agent, least of %s runs in turn.\n\n' "$(machine)" \
+    printf 'Measured on: %s; load average %s. CPU time and elapsed time of the program with its agent, medians of %s runs in turn;\n' "$(machine)" \
       "$(cut -d' ' -f1 /proc/loadavg)" "$runs"
-    echo "| program | watches per second | CPU seconds | against plain | output |"
-    echo "| --- | ---: | ---: | ---: | --- |"
-    awk '{
-      key = $1 " " $2
-      if (!(key in least)) order[++count] = key
-      if (!(key in least) || $3 < least[key]) least[key] = $3
-      if ($2 == "plain") sum[$1] = $4
-      if ($4 != sum[$1]) differs[key] = 1
-    } END {
-      for (at = 1; at <= count; ++at) {
-        split(order[at], label, " ")
-        more = 100 * (least[order[at]] / least[label[1] " plain"] - 1)
-        printf "| %s | %s | %.2f | %+.1f%% | %s |\n", label[1], label[2], least[order[at]], more, (order[at] in differs) ? "DIFFERENT" : "identical"
-        if (label[2] != "plain") print label[1], label[2], more >"build/bench/watch-cost.dat"
+    printf 'in brackets what the least of the runs say.\n\n'
+    echo "| program | watches per second | CPU seconds | against plain | elapsed seconds | against plain | output |"
+    echo "| --- | ---: | ---: | ---: | ---: | ---: | --- |"
+    awk '
+      function median(values, number,    at, other, kept) {
+        for (at = 2; at <= number; ++at) {
+          kept = values[at]
+          for (other = at - 1; other >= 1 && values[other] > kept; --other) values[other + 1] = values[other]
+          values[other + 1] = kept
+        }
+        least = values[1]
+        return number % 2 ? values[(number + 1) / 2] : (values[number / 2] + values[number / 2 + 1]) / 2
       }
-    }' "$results/watch.costs"
+      {
+        key = $1 " " $2
+        ++runs[key]
+        cpu[key] = cpu[key] " " $3
+        elapsed[key] = elapsed[key] " " $4
+        sums[key] = sums[key] " " $5
+        if ($2 == "plain") sum[$1] = $5
+      } END {
+        split("plain 10 100 1000", ways, " ")
+        split("pbzip2 pigz", programs, " ")
+        for (p = 1; p <= 2; ++p) for (w = 1; w <= 4; ++w) {
+          key = programs[p] " " ways[w]
+          number = split(cpu[key], values, " ")
+          cpus = median(values, number); least_cpu = least
+          split(elapsed[key], values, " ")
+          times = median(values, number); least_time = least
+          if (w == 1) { plain_cpu = cpus; plain_least_cpu = least_cpu; plain_time = times; plain_least_time = least_time }
+          differs = 0
+          split(sums[key], values, " ")
+          for (at = 1; at <= number; ++at) if (values[at] != sum[programs[p]]) differs = 1
+          more = 100 * (cpus / plain_cpu - 1)
+          printf "| %s | %s | %.2f | %+.1f%% (%+.1f%%) | %.2f | %+.1f%% (%+.1f%%) | %s |\n", programs[p], ways[w], cpus, more,
+            100 * (least_cpu / plain_least_cpu - 1), times, 100 * (times / plain_time - 1), 100 * (least_time / plain_least_time - 1),
+            differs ? "DIFFERENT" : "identical"
+          if (w > 1) print programs[p], ways[w], more >"build/bench/watch-cost.dat"
+        }
+      }' "$results/watch.costs"
     printf '\nTo start takes CPU time of its own, in milliseconds without and with the agent:'
     for program in pbzip2 pigz; do printf ' %s %s and %s;' "$program" "$(start_cost plain "$program")" "$(start_cost 100 "$program")"; done
     printf '\nmemory that pbzip2 had resident at most: %s KB without, %s KB with the agent.\n' \
       "$(highest_memory plain pbzip2 -p2 -c -k "$file")" "$(highest_memory 100 pbzip2 -p2 -c -k "$file")"
-    if has_programs redis-server redis-benchmark nginx wrk >&2; then
-      printf '\nServers that run already, in turns of some seconds without and with the agent at its default budget, five times each. Memory:\n'
-      printf 'what the process had more (Pss) while the agent was in it.\n\n'
-      echo "| server | requests/s | watched | | CPU us per request | watched | | memory, MB |"
-      echo "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
-      start_redis
-      process="$(cat "$results/redis.pid")"
-      server_cost redis "$process" redis_load
-      redis-cli -p 7391 shutdown nosave || true
-      start_nginx
-      server_cost nginx "$(pgrep -P "$(cat "$results/nginx/pid")" | head -n 1)" nginx_load
-      kill "$(cat "$results/nginx/pid")"
-    fi
     printf '\n![CPU time against watches per second](watch-cost.svg)\n'
   } | tee "$results/watch-cost.md"
   replace_section watch-cost "$results/watch-cost.md"
@@ -257,6 +280,26 @@ plot for [program in "pbzip2 pigz"] \
   "< grep '^".program." ' build/bench/watch-cost.dat" using 2:3 with linespoints lw 2 pt 7 title program
 PLOT
   publish_plot watch-cost.svg
+}
+
+measure_watch_servers() {
+  if ! has_programs redis-server redis-benchmark; then return; fi
+  say "watch: cost of servers that run already"
+  {
+    printf 'Servers that run already, in turns of some seconds without and with the agent at its default budget, five times each\n'
+    printf '(load average %s). Memory: what the process had more (Pss) while the agent was in it.\n\n' "$(cut -d' ' -f1 /proc/loadavg)"
+    echo "| server | requests/s | watched | | CPU us per request | watched | | memory, MB |"
+    echo "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    start_redis
+    server_cost redis "$(cat "$results/redis.pid")" redis_load
+    redis-cli -p 7391 shutdown nosave >/dev/null || true
+    if has_programs nginx ab >&2; then
+      start_nginx
+      server_cost nginx "$(pgrep -P "$(cat "$results/nginx/pid")" | head -n 1)" nginx_load
+      kill "$(cat "$results/nginx/pid")"
+    fi
+  } | tee "$results/watch-servers.md"
+  replace_section watch-servers "$results/watch-servers.md"
 }
 
 start_nginx() {

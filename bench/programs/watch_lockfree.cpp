@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs without locks and without races: `watch_lockfree WHAT SECONDS`, WHAT one of ring, publish, ping-pong,
-// seqlock, hazard. Everything that threads share is atomic or handed over by something atomic. Prints "ok" if nothing
-// was lost on the way.
+// Programs without locks and without races: `watch_lockfree WHAT SECONDS [MICROSECONDS]`, WHAT one of ring, publish,
+// ping-pong, seqlock, hazard. Everything that threads share is atomic or handed over by something atomic. Prints "ok"
+// if nothing was lost on the way. With MICROSECONDS threads that have got hold of something wait so long before they
+// look at it, as one does that is stopped by `deadheat watch`: that must not change the outcome.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -17,6 +18,12 @@ std::atomic<bool> stop{false};
 bool goes_on() { return !stop.load(std::memory_order_relaxed); }
 void spend(int amount) {
   for (int at = 0; at < amount; ++at) __asm__ volatile("");
+}
+
+std::chrono::microseconds lingering{0};
+// Before the access to what was got.
+void linger() {
+  if (lingering.count() != 0) std::this_thread::sleep_for(lingering);
 }
 
 template <class... Work>
@@ -44,6 +51,7 @@ bool ring(double seconds) {
           while (at - tail.load(std::memory_order_acquire) == kSize) {
             if (!goes_on()) return;
           }
+          linger();
           cells[at % kSize] = value;
           sent += value;
           head.store(at + 1, std::memory_order_release);
@@ -56,6 +64,7 @@ bool ring(double seconds) {
             if (!goes_on()) return;
             continue;
           }
+          linger();
           received += cells[at % kSize];
           tail.store(at + 1, std::memory_order_release);
         }
@@ -72,9 +81,11 @@ struct Message {
 bool publish(double seconds) {
   static std::atomic<Message*> latest{nullptr};
   static std::atomic<bool> is_wrong{false};
+  static std::vector<Message> all(1 << 20);  // readers may look at any of them until they end
   const auto read = [] {
     while (goes_on()) {
       const Message* const message = latest.load(std::memory_order_acquire);
+      linger();
       if (message != nullptr && message->number * message->number != message->square) is_wrong = true;
       spend(50);
     }
@@ -82,15 +93,11 @@ bool publish(double seconds) {
   run(
       seconds,
       [] {
-        std::vector<Message> all(1 << 20);
         for (std::size_t number = 0; goes_on() && number < all.size(); ++number) {
           all[number] = {number, number * number};
           latest.store(&all[number], std::memory_order_release);
           spend(20000);
         }
-        while (goes_on()) spend(1000);
-        latest.store(nullptr, std::memory_order_release);
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));  // readers have left
       },
       read, read);
   return !is_wrong;
@@ -103,6 +110,7 @@ bool ping_pong(double seconds) {
   const auto play = [](int side) {
     while (goes_on()) {
       if (turn.load(std::memory_order_acquire) != side) continue;
+      linger();
       for (int times = 0; times < 8; ++times) ++data;
       rounds[side] += 8;
       spend(300);
@@ -123,6 +131,7 @@ bool seqlock(double seconds) {
     while (goes_on()) {
       const unsigned before = version.load(std::memory_order_acquire);
       const std::uint64_t a = one.load(std::memory_order_relaxed);
+      linger();
       const std::uint64_t b = other.load(std::memory_order_relaxed);
       std::atomic_thread_fence(std::memory_order_acquire);
       if (before % 2 == 0 && version.load(std::memory_order_relaxed) == before && a != b) is_wrong = true;
@@ -154,6 +163,9 @@ bool hazard(double seconds) {
   static std::atomic<Node*> head{new Node{1, 2}};
   static std::atomic<Node*> hazards[2] = {};
   static std::atomic<bool> is_wrong{false};
+  // When the program ends a reader may still be about to look at one of them: only hazards say that a node is free,
+  // or that the readers have been joined.
+  static std::vector<Node*> retired;
   const auto read = [](int number) {
     while (goes_on()) {
       Node* node = head.load(std::memory_order_acquire);
@@ -163,6 +175,7 @@ bool hazard(double seconds) {
         if (now == node) break;
         node = now;
       }
+      linger();
       if (2 * node->value != node->twice) is_wrong = true;
       hazards[number].store(nullptr, std::memory_order_release);
       spend(100);
@@ -171,9 +184,8 @@ bool hazard(double seconds) {
   run(
       seconds,
       [] {
-        std::vector<Node*> retired;
         for (std::uint64_t value = 2; goes_on(); ++value) {
-          retired.push_back(head.exchange(new Node{value, 2 * value}, std::memory_order_acq_rel));
+          retired.push_back(head.exchange(new Node{value, 2 * value}, std::memory_order_seq_cst));
           std::erase_if(retired, [](Node* node) {
             for (const auto& used : hazards) {
               if (used.load(std::memory_order_seq_cst) == node) return false;
@@ -183,18 +195,19 @@ bool hazard(double seconds) {
           });
           spend(500);
         }
-        for (Node* node : retired) delete node;
       },
       [read] { read(0); }, [read] { read(1); });
+  for (Node* node : retired) delete node;
   return !is_wrong;
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 3) return 2;
+  if (count != 3 && count != 4) return 2;
   const char* const what = arguments[1];
   const double seconds = std::atof(arguments[2]);
+  if (count == 4) lingering = std::chrono::microseconds(std::atoi(arguments[3]));
   struct {
     const char* name;
     bool (*function)(double);

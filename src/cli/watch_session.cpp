@@ -36,7 +36,7 @@ constexpr char kEraseLine[] = "\r\x1b[K";
 
 double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
-// Percent of the program's processor time and of its threads' time.
+// Percent of the program's processor time.
 struct WatchSpending {
   double processor = 0;
   double processor_budget = 0;
@@ -49,7 +49,7 @@ WatchSpending spending_of(const watch::Progress& progress) {
     return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
   };
   return {percent(progress.agent_ns + progress.slow_ns, progress.processor_ns),
-          static_cast<double>(progress.cpu_share) / 1e4, percent(progress.stalled_ns, progress.thread_ns),
+          static_cast<double>(progress.cpu_share) / 1e4, percent(progress.stalled_ns, progress.processor_ns),
           static_cast<double>(progress.stall_share) / 1e4};
 }
 
@@ -105,6 +105,7 @@ ExitCode WatchSession::watch(ChildProcess& child, const WatchedSignals& signals,
     return AfterPacket::kGoOn;
   });
   erase_live_line();
+  read_what_waits();
   if (!limits_.is_quiet) show_summary();
   if (const Status status = output_.finish(report_, ending_of(end, program)); !status.ok()) {
     print_error(status.error().message);
@@ -142,6 +143,7 @@ ExitCode WatchSession::watch(watch::InjectedAgent& agent, const WatchedSignals& 
   listen(agent, signals);
   erase_live_line();
   if (const Status status = agent.withdraw(); !status.ok()) print_warning(status.error().message);
+  read_what_waits();
   if (!limits_.is_quiet) show_summary();
   LiveEnding ending;
   ending.program = program;
@@ -189,6 +191,16 @@ void WatchSession::take(std::span<const std::byte> bytes) {
 }
 
 void WatchSession::take_modules(std::uint32_t process, LoadedModules loaded) {
+  waiting_modules_.emplace_back(process, std::move(loaded));
+  if (!root_.empty()) read_what_waits();  // whose files go with the process
+}
+
+void WatchSession::read_what_waits() {
+  for (auto& [process, loaded] : std::exchange(waiting_modules_, {})) read_modules(process, loaded);
+  for (watch::Collision& collision : std::exchange(waiting_collisions_, {})) add_collision(std::move(collision));
+}
+
+void WatchSession::read_modules(std::uint32_t process, LoadedModules& loaded) {
   for (RawModule& module : loaded.modules) {
     if (!root_.empty()) module.path = root_ + module.path;
     module.load_bias = load_bias_of(module);
@@ -207,7 +219,15 @@ bool WatchSession::is_atomic_variable(std::uint64_t address) const {
   });
 }
 
-void WatchSession::take_collision(watch::Collision& collision) {
+void WatchSession::take_collision(const watch::Collision& collision) {
+  constexpr std::size_t kMostWaiting = 256;
+  waiting_collisions_.push_back(collision);
+  // Suspects are listed at the end.
+  const bool can_wait = collision.is_confirmed == 0 && !has_live_line_ && waiting_collisions_.size() < kMostWaiting;
+  if (!can_wait) read_what_waits();
+}
+
+void WatchSession::add_collision(watch::Collision collision) {
   if (is_atomic_variable(collision.sampled.address)) {
     ++atomic_collisions_;
     return;
@@ -253,13 +273,15 @@ void WatchSession::show_summary() {
   const bool is_known = latest_.watches != 0 || report_.race_count() == 0;  // --until-race may come before the figures
   if (is_known) {
     print_note(
-        fmt::format("watched for {:.1f} s: {} at {} of {} sites, {} of threads ({:.0f} ms); the agent took {:.2f} s",
+        fmt::format("watched for {:.1f} s: {} at {} of {} sites, {} of threads ({:.0f} ms, the longest {:.1f} ms); the "
+                    "agent took {:.2f} s",
                     elapsed, counted(latest_.watches, "look"), latest_.sites_covered, latest_.sites,
-                    counted(latest_.stalls, "stop"), 1e3 * seconds(latest_.stalled_ns), seconds(latest_.agent_ns)));
+                    counted(latest_.stalls, "stop"), 1e3 * seconds(latest_.stalled_ns),
+                    1e3 * seconds(latest_.longest_stall_ns), seconds(latest_.agent_ns)));
     const WatchSpending spent = spending_of(latest_);
     print_note(fmt::format(
-        "spent of the budgets: {:.1f} of {} watches a second, stops {:.2f}% of {:g}% of the threads' "
-        "time, processor time {:.2f}% of {:g}% ({:.0f} ms, and about {:.0f} ms of slower code)",
+        "spent of the budgets: {:.1f} of {} watches a second, stops {:.2f}% of {:g}% of the time that "
+        "threads run, processor time {:.2f}% of {:g}% ({:.0f} ms, and about {:.0f} ms of slower code)",
         elapsed > 0 ? static_cast<double>(latest_.watches) / elapsed : 0, latest_.rate, spent.stops, spent.stops_budget,
         spent.processor, spent.processor_budget, 1e3 * seconds(latest_.agent_ns), 1e3 * seconds(latest_.slow_ns)));
   }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/exit_codes.h"
@@ -44,9 +45,14 @@ class WatchSession {
  private:
   void take(std::span<const std::byte> bytes);
   void listen(watch::InjectedAgent& agent, const WatchedSignals& signals);
+  // Debug information and unwind tables are read when a race wants them, or at the end: that takes a tenth of a second,
+  // on processors that the program has a use for.
   void take_modules(std::uint32_t process, LoadedModules loaded);
+  void read_modules(std::uint32_t process, LoadedModules& loaded);
+  void read_what_waits();
   [[nodiscard]] bool is_atomic_variable(std::uint64_t address) const;
-  void take_collision(watch::Collision& collision);
+  void take_collision(const watch::Collision& collision);
+  void add_collision(watch::Collision collision);
   void show_live_line();
   void erase_live_line();
   [[nodiscard]] bool is_enough() const;
@@ -67,6 +73,8 @@ class WatchSession {
     std::vector<AddressRange> data;  // addresses of the file
   };
   std::vector<AtomicModule> atomic_modules_;
+  std::vector<std::pair<std::uint32_t, LoadedModules>> waiting_modules_;
+  std::vector<watch::Collision> waiting_collisions_;
   std::uint64_t atomic_collisions_ = 0;
   std::string root_;  // of the files of a process in a container; empty for ours
   std::uint64_t findings_ = 0;

@@ -92,14 +92,14 @@ struct Progress {
   std::uint64_t stalls = 0;
   std::uint64_t confirmed = 0;
   std::uint64_t stalled_ns = 0;
+  std::uint64_t longest_stall_ns = 0;
   std::uint64_t agent_ns = 0;      // processor time that handlers, the agent's thread and setting breakpoints took
   std::uint64_t slow_ns = 0;       // that the program took longer while breakpoints were enabled, by an estimate
   std::uint64_t processor_ns = 0;  // of the process
-  std::uint64_t thread_ns = 0;     // sum over threads of the time that they were watched
   std::uint64_t watched_ns = 0;    // sum over watches
   std::uint64_t threads = 0;
   std::uint64_t lost = 0;  // collisions that could not be sent
-  // What may be spent: watches a second, and millionths of thread_ns and of processor_ns.
+  // What may be spent: watches a second, and millionths of processor_ns.
   std::uint64_t rate = 0;
   std::uint64_t stall_share = 0;
   std::uint64_t cpu_share = 0;

@@ -13,8 +13,8 @@
 namespace deadheat::watch {
 namespace {
 
-// Enough for a machine that is busy with other things.
-constexpr double kPatience = 20;
+// Tests end when the work that they count was done; this is for what hangs.
+constexpr double kPatience = 100;
 
 // So much that hot code is interrupted all the time.
 constexpr const char* kAllTheTime = "rate=100000:limit_us=20:cpu_share=1000000:slots=2";
@@ -96,8 +96,8 @@ TEST_F(WatchAgentTest, TheSamePairIsToldAtMostThreeTimes) {
 
 TEST_F(WatchAgentTest, AnAtomicInstructionThatTripsIsNoRace) {
   const RunResult result = run("atomic", "method=confirm:rate=1000:stall_share=500000:cpu_share=1000000",
-                               [](const RunResult& so_far) { return so_far.progress.trips >= 8; });
-  EXPECT_GE(result.progress.trips, 8U);
+                               [](const RunResult& so_far) { return so_far.progress.trips >= 50; });
+  EXPECT_GE(result.progress.trips, 50U);
   EXPECT_EQ(result.collisions.size(), 0U);
   EXPECT_EQ(result.output, "counted\n");
 }
@@ -106,8 +106,8 @@ TEST_F(WatchAgentTest, AMutexLeavesNothingToTell) {
   for (const char* options :
        {"method=confirm:rate=1000:stall_share=200000:cpu_share=1000000", "method=clock:rate=1000:cpu_share=1000000"}) {
     const RunResult result =
-        run("locked", options, [](const RunResult& so_far) { return so_far.progress.watches >= 60; });
-    EXPECT_GE(result.progress.watches, 60U);
+        run("locked", options, [](const RunResult& so_far) { return so_far.progress.watches >= 300; });
+    EXPECT_GE(result.progress.watches, 300U);
     EXPECT_EQ(result.collisions.size(), 0U);
     EXPECT_EQ(result.output, "exact\n");
   }
@@ -115,8 +115,8 @@ TEST_F(WatchAgentTest, AMutexLeavesNothingToTell) {
 
 TEST_F(WatchAgentTest, FlagsWithReleaseAndAcquireConfirmNothing) {
   const RunResult result = run("ping-pong", "method=confirm:rate=1000:stall_share=500000:cpu_share=1000000",
-                               [](const RunResult& so_far) { return so_far.progress.stalls >= 60; });
-  EXPECT_GE(result.progress.stalls, 60U);
+                               [](const RunResult& so_far) { return so_far.progress.stalls >= 200; });
+  EXPECT_GE(result.progress.stalls, 200U);
   EXPECT_EQ(result.count_confirmed(), 0U);
   for (const Collision& collision : result.collisions) {
     const auto [sampled, tripped] = result.names(collision, sites);
@@ -127,8 +127,10 @@ TEST_F(WatchAgentTest, FlagsWithReleaseAndAcquireConfirmNothing) {
 }
 
 TEST_F(WatchAgentTest, TenThousandsOfTrapsChangeNothing) {
-  const std::string arguments = "many 1000000";
-  const RunResult result = run(arguments, kAllTheTime);
+  const std::string arguments = "many 2000000";
+  // With one slot nothing is kept for sites that are hit rarely: hits that find no slot are wasted, which is wanted
+  // here.
+  const RunResult result = run(arguments, "rate=100000:limit_us=20:cpu_share=1000000:slots=1");
   EXPECT_GT(result.progress.hits, 10000U);
   EXPECT_EQ(result.progress.threads, 9U);
   EXPECT_EQ(result.output, run_alone(arguments).output);
@@ -146,8 +148,10 @@ TEST_F(WatchAgentTest, CodeThatMayNotBeMadeWritableIsPatchedThroughItsFile) {
 
 // By the agent's own account, which leaves out what it cannot see.
 TEST_F(WatchAgentTest, EachBudgetIsKept) {
+  // Of the program's processor time, which is what it is given in proportion to.
   const auto seconds = [](double wanted) {
-    return [wanted](const RunResult& so_far) { return static_cast<double>(so_far.progress.elapsed_ns) > wanted * 1e9; };
+    return
+        [wanted](const RunResult& so_far) { return static_cast<double>(so_far.progress.processor_ns) > wanted * 1e9; };
   };
   const auto share = [](std::uint64_t time, double of) {
     return static_cast<std::uint64_t>(static_cast<double>(time) * of);
@@ -163,16 +167,16 @@ TEST_F(WatchAgentTest, EachBudgetIsKept) {
     const Progress spent =
         run("race", "method=collide:rate=1000:cpu_share=1000000:stall_share=10000", seconds(1.4)).progress;
     EXPECT_EQ(spent.stall_share, 10000U);
-    // Stops of a millisecond, of which four may be saved for. On a busy machine they last longer, which only makes
-    // fewer of them.
-    EXPECT_LE(spent.stalls * 1'000'000, share(spent.thread_ns, 0.01) + 6'000'000);
+    // Eight stops of a millisecond are given, and two may be on their way, of which each waits two more for its
+    // breakpoints at most.
+    EXPECT_LE(spent.stalled_ns, share(spent.processor_ns, 0.01) + 8'000'000 + 2 * 3'000'000);
     EXPECT_GT(spent.stalls, 0U);
   }
   {
     const Progress spent = run("race", "rate=100000:limit_us=20:cpu_share=10000:stall_share=0", seconds(1.4)).progress;
     EXPECT_EQ(spent.cpu_share, 10000U);
-    // The first 20 ms are given; the rest is what some rounds of work take on a busy machine.
-    EXPECT_LE(spent.agent_ns + spent.slow_ns, share(spent.processor_ns, 0.01) + 60'000'000);
+    // The first 10 ms are given; the rest is what some rounds of work take on a busy machine.
+    EXPECT_LE(spent.agent_ns + spent.slow_ns, share(spent.processor_ns, 0.01) + 50'000'000);
     EXPECT_GT(spent.watches, 0U);
     EXPECT_GT(spent.processor_ns, 0U);
   }

@@ -36,14 +36,13 @@ namespace {
 constexpr std::uint32_t kMostSitesArmed = 512;
 constexpr std::uint32_t kFewestSitesArmed = 16;
 constexpr std::uint64_t kManyHits = 4;  // for one watch or two: the others were wasted
-// How long a set of the largest size stays, and smaller ones in proportion; longer and longer
-// while the program is idle.
-constexpr std::uint64_t kFirstRotation = 40 * kMillisecond;
-constexpr std::uint64_t kLastRotation = 256 * kFirstRotation;
-// Each time our thread runs it takes a processor from one of the program's, which may go on at another one with a cold
-// cache (a guess: not measured).
+// For how much of the program's processor time a set of the largest size stays, and smaller ones in proportion. Not of
+// the time that passes: what counts is what the program has executed, on a busy machine as on an idle one.
+constexpr std::uint64_t kTimeOfLargestSet = 40 * kMillisecond;
 constexpr std::uint64_t kShortestTimeOfSet = 10 * kMillisecond;
-constexpr std::uint64_t kLongestTimeOfSet = 320 * kMillisecond;
+// When to see whether it is over; later and later while the program hardly runs.
+constexpr std::uint64_t kFirstLook = 10 * kMillisecond;
+constexpr std::uint64_t kLastLook = 320 * kMillisecond;
 constexpr std::uint64_t kShortestWait = 50 * kMicrosecond;
 constexpr std::uint64_t kBrokeWait = 20 * kMillisecond;  // until there is something to spend; longer and longer
 constexpr std::uint64_t kLongestBrokeWait = 320 * kMillisecond;
@@ -51,7 +50,8 @@ constexpr std::uint64_t kProgressInterval = 500 * kMillisecond;
 constexpr std::uint64_t kCreditTime = 500 * kMillisecond;
 constexpr std::uint64_t kMostDebt = 50 * kMillisecond;
 constexpr std::uint64_t kMostProcessorDebt = 500 * kMillisecond;
-constexpr std::uint64_t kFirstCredit = 20 * kMillisecond;  // of processor time: short runs are to be seen as well
+constexpr std::uint64_t kFirstCredit = 10 * kMillisecond;  // of processor time: short runs are to be seen as well
+constexpr std::uint64_t kFirstStalls = 8;                  // likewise
 constexpr std::int64_t kOneWatch = 1'000'000'000;
 constexpr std::size_t kStack = 128 * 1024;
 constexpr std::uint64_t kFinishPatience = 2 * kSecond;
@@ -74,10 +74,11 @@ constinit std::uint32_t armed[kMostSitesArmed] = {};
 constinit std::uint32_t armed_count = 0;
 constinit std::uint32_t armed_wanted = 64;
 constinit std::uint64_t hits_when_filled = 0;
-constinit std::uint64_t drawn_since = 0;  // the whole set
-constinit std::uint64_t hits_when_drawn = 0;
+constinit std::uint64_t hits_when_drawn = 0;  // the whole set
 constinit std::uint64_t processor_when_drawn = 0;
-constinit std::uint64_t rotation = kFirstRotation;
+constinit std::uint64_t processor_when_looked = 0;
+constinit std::uint64_t look_wait = kFirstLook;
+constinit std::uint64_t next_look = 0;
 constinit std::uint64_t broke_wait = kBrokeWait;
 
 std::int64_t share_of(std::uint64_t time, std::uint64_t millionths) {
@@ -156,7 +157,7 @@ class Accountant {
     last_processor_ = read_clock(CLOCK_PROCESS_CPUTIME_ID);
     budget.watches.earn(kOneWatch * static_cast<std::int64_t>(settings.slots), watch_cap());
     budget.processor.earn(kFirstCredit, kFirstCredit);
-    earn_stalls(kCreditTime);
+    earn_stalls(static_cast<std::int64_t>(kFirstStalls * settings.stall_us * kMicrosecond));
   }
   void advance(std::uint64_t now) {
     const std::uint64_t wall = now - last_wall_;
@@ -165,7 +166,6 @@ class Accountant {
     const std::uint64_t cost =
         counters.handler_ns.get() + counters.control_ns.get() + counters.arm_ns.get() + counters.slow_ns.get();
     counters.processor_ns.add(processor - last_processor_);
-    counters.thread_ns.add(wall * thread_counts.live.load(std::memory_order_relaxed));
     budget.watches.pay(static_cast<std::int64_t>(watched - last_watches_) * kOneWatch);
     budget.watches.earn(static_cast<std::int64_t>(wall * settings.rate), watch_cap());
     budget.watches.limit_debt(static_cast<std::int64_t>(kMostDebt * settings.rate));
@@ -174,7 +174,8 @@ class Accountant {
     const std::int64_t most = share_of(kCreditTime, settings.cpu_share);
     budget.processor.earn(share_of(processor - last_processor_, settings.cpu_share), most > first ? most : first);
     budget.processor.limit_debt(kMostProcessorDebt);
-    earn_stalls(wall);
+    // Of the time that threads run: many that wait must not let the one that works be stopped all the time.
+    earn_stalls(share_of(processor - last_processor_, settings.stall_share));
     last_wall_ = now;
     last_processor_ = processor;
     last_watches_ = watched;
@@ -194,14 +195,14 @@ class Accountant {
     const std::int64_t least = kOneWatch * static_cast<std::int64_t>(settings.slots);
     return credit > least ? credit : least;
   }
-  static void earn_stalls(std::uint64_t wall) {
-    const std::uint64_t threads = thread_counts.live.load(std::memory_order_relaxed);
+  static void earn_stalls(std::int64_t amount) {
+    if (settings.stall_share == 0) return;
     // Where the share is small it must still be possible to save for one stall.
-    const auto least = static_cast<std::int64_t>(settings.stall_share == 0 ? 0 : 4 * settings.stall_us * kMicrosecond);
-    const std::int64_t credit = share_of(kCreditTime * threads, settings.stall_share);
+    const auto least = static_cast<std::int64_t>(kFirstStalls * settings.stall_us * kMicrosecond);
+    const std::int64_t credit = share_of(kCreditTime, settings.stall_share);
     const std::int64_t cap = credit > least ? credit : least;
     budget.stall_cap.store(cap, std::memory_order_relaxed);
-    budget.stalls.earn(share_of(wall * threads, settings.stall_share), cap);
+    budget.stalls.earn(amount, cap);
   }
 
   std::uint64_t last_wall_ = 0;
@@ -220,8 +221,10 @@ bool is_accepted(std::uint32_t index) {
   return random->chance(1 / (1 + excess * excess * excess));
 }
 
+enum class Draw : std::uint8_t { kAny, kRarelyWatched };
+
 // Leaves those that are armed.
-void fill_armed_set() {
+void fill_armed_set(Draw draw) {
   std::uint32_t kept = 0;
   for (std::uint32_t at = 0; at < armed_count; ++at) {
     if (sites.state(armed[at]).phase.load(std::memory_order_relaxed) == SitePhase::kArmed) armed[kept++] = armed[at];
@@ -236,9 +239,10 @@ void fill_armed_set() {
   // was watched.
   const std::uint32_t wanted_draws = 8 * (armed_wanted > armed_count ? armed_wanted - armed_count : 0);
   const std::uint32_t draws = wanted_draws < sites.count() ? wanted_draws : sites.count();
-  for (std::uint32_t draw = 0; draw < draws && armed_count < armed_wanted; ++draw) {
+  for (std::uint32_t times = 0; times < draws && armed_count < armed_wanted; ++times) {
     const std::uint32_t index = sites.index_at(static_cast<std::uint32_t>(random->below(sites.count())));
-    if (is_accepted(index) && sites.arm(index)) armed[armed_count++] = index;
+    const bool is_wanted = draw == Draw::kAny ? is_accepted(index) : is_rarely_watched(index);
+    if (is_wanted && sites.arm(index)) armed[armed_count++] = index;
   }
   hits_when_filled = counters.hits.get();
 }
@@ -263,22 +267,17 @@ std::uint64_t time_to_arming(std::uint32_t slots) {
   return time != 0 && time < kShortestWait ? kShortestWait : time;
 }
 
+// Of processor time.
 std::uint64_t time_of_set() {
-  const std::uint64_t size = armed_count > kFewestSitesArmed ? armed_count : kFewestSitesArmed;
-  const std::uint64_t time = rotation * size / kMostSitesArmed;
-  if (time < kShortestTimeOfSet) return kShortestTimeOfSet;
-  return time < kLongestTimeOfSet ? time : kLongestTimeOfSet;
+  const std::uint64_t time = kTimeOfLargestSet * armed_count / kMostSitesArmed;
+  return time > kShortestTimeOfSet ? time : kShortestTimeOfSet;
 }
 
-// After the time of a set.
-void adapt_rotation(std::uint64_t processor) {
-  const bool is_idle = processor - processor_when_drawn < time_of_set() / 10;
-  if (is_idle) {
-    if (rotation < kLastRotation) rotation *= 2;
-    return;
-  }
-  rotation = kFirstRotation;
-  if (counters.hits.get() == hits_when_drawn && armed_wanted < kMostSitesArmed) armed_wanted *= 2;
+void choose_next_look(std::uint64_t now, std::uint64_t processor) {
+  const bool is_idle = processor - processor_when_looked < look_wait / 10;
+  look_wait = !is_idle ? kFirstLook : look_wait < kLastLook ? 2 * look_wait : kLastLook;
+  processor_when_looked = processor;
+  next_look = now + look_wait;
 }
 
 // The second sampler: one event at a time, in a random thread.
@@ -327,24 +326,25 @@ std::uint64_t arm_or_disarm(std::uint64_t now) {
   }
   budget.permits.earn(budget.watches.amount() / kOneWatch, slots);
   const std::uint64_t hits = counters.hits.get();
-  const bool is_over = now - drawn_since >= time_of_set();
-  const auto next = [next_clock] {
-    const std::uint64_t end_of_set = drawn_since + time_of_set();
-    return next_clock < end_of_set ? next_clock : end_of_set;
-  };
-  if (armed_count != 0 && hits == hits_when_filled && !is_over) return next();
+  const std::uint64_t processor = accountant.processor();
+  if (now >= next_look) choose_next_look(now, processor);
+  const std::uint64_t next = next_clock < next_look ? next_clock : next_look;
+  const bool is_over = processor - processor_when_drawn >= time_of_set();
+  if (armed_count != 0 && hits == hits_when_filled && !is_over) return next;
   if (hits - hits_when_filled > kManyHits && armed_wanted > kFewestSitesArmed) armed_wanted /= 2;
   if (is_over && armed_count != 0) {
-    adapt_rotation(accountant.processor());
+    if (hits == hits_when_drawn && armed_wanted < kMostSitesArmed) armed_wanted *= 2;
     disarm_all();
   }
   if (armed_count == 0) {
-    drawn_since = now;
     hits_when_drawn = hits;
-    processor_when_drawn = accountant.processor();
+    processor_when_drawn = processor;
   }
-  fill_armed_set();
-  return next();
+  // The last of what may be spent is kept for sites that are hit rarely.
+  const bool is_last = slots < settings.slots || budget.watches.amount() < 2 * kOneWatch ||
+                       (settings.method == Method::kCollide && !can_stall_twice());
+  fill_armed_set(is_last && settings.slots > 1 ? Draw::kRarelyWatched : Draw::kAny);
+  return next;
 }
 
 void work(std::uint64_t& next_progress, std::uint64_t& next_wake) {
@@ -409,8 +409,29 @@ void finish_here() {
   wake_waiters(&has_finished);
 }
 
+// Threads stand until we have run: a short slice makes us the next one to run on a busy machine (since Linux 6.12;
+// before it this does nothing). Our share of the processor stays the same.
+void ask_to_run_soon() {
+  struct {
+    std::uint32_t size = sizeof(*this);
+    std::uint32_t policy = SCHED_OTHER;
+    std::uint64_t flags = 0;
+    std::int32_t nice = 0;
+    std::uint32_t priority = 0;
+    std::uint64_t runtime = 100 * kMicrosecond;
+    std::uint64_t deadline = 0;
+    std::uint64_t period = 0;
+  } attributes;
+  const long nice = raw_call(SYS_getpriority, PRIO_PROCESS, 0);  // 40 to 1 for -20 to 19
+  if (nice <= 0) return;
+  attributes.nice = static_cast<std::int32_t>(20 - nice);
+  if (raw_call(SYS_sched_getscheduler, 0) != SCHED_OTHER) return;
+  raw_call(SYS_sched_setattr, 0, as_argument(&attributes), 0);
+}
+
 void run() {
   raw_call(SYS_prctl, PR_SET_NAME, as_argument("deadheat"));
+  ask_to_run_soon();
   keep_only_socket();
   side_effects.begin(read_clock(CLOCK_MONOTONIC));
   std::uint64_t next_progress = 0;

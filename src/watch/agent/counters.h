@@ -10,6 +10,11 @@ namespace deadheat::watch {
 class Counter {
  public:
   void add(std::uint64_t more = 1) { value_.fetch_add(more, std::memory_order_relaxed); }
+  void raise(std::uint64_t value) {
+    std::uint64_t seen = value_.load(std::memory_order_relaxed);
+    while (seen < value && !value_.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+    }
+  }
   [[nodiscard]] std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
 
  private:
@@ -25,13 +30,13 @@ struct Counters {
   Counter stalls;
   Counter confirmed;
   Counter stalled_ns;
+  Counter longest_stall_ns;
   Counter handler_ns;
   Counter control_ns;
   Counter arm_ns;   // of threads that others set breakpoints in, by an estimate
   Counter slow_ns;  // of the program, by breakpoints that are enabled, by an estimate: see control.cpp
   Counter watched_ns;
   Counter processor_ns;  // of the process
-  Counter thread_ns;     // sum of the lives of threads
   Counter lost;
   // Not in the packet: told in a message at the end if they are not 0.
   Counter atomic_trips;  // by an instruction that is atomic

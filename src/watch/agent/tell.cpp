@@ -201,10 +201,10 @@ void tell_progress(std::uint64_t elapsed_ns, const Settings& settings) {
   progress.stalls = counters.stalls.get();
   progress.confirmed = counters.confirmed.get();
   progress.stalled_ns = counters.stalled_ns.get();
+  progress.longest_stall_ns = counters.longest_stall_ns.get();
   progress.agent_ns = counters.handler_ns.get() + counters.control_ns.get() + counters.arm_ns.get();
   progress.slow_ns = counters.slow_ns.get();
   progress.processor_ns = counters.processor_ns.get();
-  progress.thread_ns = counters.thread_ns.get();
   progress.watched_ns = counters.watched_ns.get();
   progress.threads = thread_counts.begun.load(std::memory_order_relaxed);
   progress.lost = counters.lost.get();

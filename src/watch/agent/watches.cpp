@@ -23,7 +23,17 @@ namespace {
 constinit Watch watches[kMostSlots] = {};
 // How long a thread stands for breakpoints that do not come: the agent's thread may not get a processor.
 constexpr std::uint64_t kPatience = 2 * kMillisecond;
+// What is not suspected is stopped for a part of the time.
+constexpr std::uint64_t kPlainStopPart = 4;
+// A site that was watched this often without a trip is watched for half as long, and so on.
+constexpr std::uint64_t kPatientWatches = 4;
+constexpr std::uint64_t kShortestWindow = 2 * kMillisecond;
 constinit Settings settings;
+
+std::uint64_t some_number() {
+  std::uint64_t mixed = (__builtin_ia32_rdtsc() ^ settings.seed) * 0x9e3779b97f4a7c15ULL;
+  return mixed ^ mixed >> 29;
+}
 
 // The data of a trap: mark, generation, slot.
 constexpr std::uint64_t kMark = 0xdead;
@@ -44,6 +54,7 @@ constexpr Nomination kSuspect = {12, 8};
 constexpr Nomination kShared = {4, 3};
 constinit std::atomic<std::uint32_t> nominated[kMostNominated] = {};  // index + 1
 constinit std::atomic<std::uint32_t> next_nominated{0};
+constinit std::atomic<bool> is_any_nominated{false};
 
 void nominate(std::uint32_t site, const Nomination& nomination) {
   if (site == kNoSite || !Sites::may_be_sampled(sites.site(site))) return;
@@ -53,14 +64,22 @@ void nominate(std::uint32_t site, const Nomination& nomination) {
   state.nominations.fetch_add(1, std::memory_order_relaxed);
   const std::uint32_t place = next_nominated.fetch_add(1, std::memory_order_relaxed) % kMostNominated;
   nominated[place].store(site + 1, std::memory_order_relaxed);
+  is_any_nominated.store(true, std::memory_order_relaxed);
 }
 
 void end_nomination(std::uint32_t site) {
   if (site != kNoSite) sites.state(site).nominated_stalls.store(0, std::memory_order_relaxed);
 }
 
-Watch* take_watch(std::uint32_t& slot) {
-  for (slot = 0; slot < settings.slots; ++slot) {
+bool is_nominated(std::uint32_t site) {
+  return sites.state(site).nominated_stalls.load(std::memory_order_relaxed) != 0;
+}
+
+// One slot is kept for sites that would come too late otherwise: hot ones are hit within microseconds.
+Watch* take_watch(std::uint32_t site, std::uint32_t& slot) {
+  const bool may_have_last = settings.slots == 1 || is_nominated(site) || is_rarely_watched(site);
+  const std::uint64_t slots = may_have_last ? settings.slots : settings.slots - 1;
+  for (slot = 0; slot < slots; ++slot) {
     WatchPhase seen = WatchPhase::kFree;
     if (watches[slot].phase.compare_exchange_strong(seen, WatchPhase::kTaken, std::memory_order_acquire)) {
       return &watches[slot];  // pairs with the store in free_watch()
@@ -77,7 +96,7 @@ class Pin {
   Pin(Watch& watch, std::uint64_t data, std::uint32_t slot) : watch_(watch) {
     watch_.pins.fetch_add(1, std::memory_order_seq_cst);  // before the phase is read: see close()
     const WatchPhase phase = watch_.phase.load(std::memory_order_seq_cst);
-    holds_ = (phase == WatchPhase::kAsked || phase == WatchPhase::kLive) &&
+    holds_ = (phase == WatchPhase::kArming || phase == WatchPhase::kLive) &&
              data_of(watch_.generation.load(std::memory_order_relaxed), slot) == data;
   }
   ~Pin() { watch_.pins.fetch_sub(1, std::memory_order_release); }  // pairs with close()
@@ -101,21 +120,31 @@ void describe(WatchedAccess& access, const ThreadRecord& self, const ucontext_t&
       walk_stack(self, register_of(context, REG_RSP), register_of(context, REG_RBP), access.frames, kWatchFrames);
 }
 
-bool wants_stall(std::uint32_t site, bool& is_nominated) {
-  is_nominated = false;
-  const auto price = static_cast<std::int64_t>(settings.stall_us * kMicrosecond);
-  switch (settings.method) {
-    case Method::kClock:
-      return false;
-    case Method::kCollide:
-      return budget.stalls.take(price);
-    case Method::kConfirm:
-      break;
-  }
-  is_nominated = sites.state(site).nominated_stalls.load(std::memory_order_relaxed) != 0;
-  // Half of the credit is kept for nominated sites.
-  const std::int64_t reserve = is_nominated ? 0 : budget.stall_cap.load(std::memory_order_relaxed) / 2;
+bool take_stall(std::uint64_t time, std::int64_t reserve) {
+  const auto price = static_cast<std::int64_t>(time);
   return budget.stalls.amount() >= reserve + price && budget.stalls.take(price);
+}
+
+// For how long its thread is to stand before the access; 0: not at all. The time is taken from the budget.
+std::uint64_t choose_stall(std::uint32_t site) {
+  const std::uint64_t whole = settings.stall_us * kMicrosecond;
+  if (settings.method == Method::kClock) return 0;
+  const std::uint64_t part = whole / kPlainStopPart;
+  // Properly locked data are nominated as well, so that these stops have to be many rather than long.
+  if (is_nominated(site)) {
+    const bool is_suspected = sites.state(site).nominated_stalls.load(std::memory_order_relaxed) > kShared.stalls;
+    const std::uint64_t time = is_suspected ? whole : part;
+    return take_stall(time, 0) ? time : 0;
+  }
+  // The last one is kept for those that would come too late.
+  const auto one = is_rarely_watched(site) ? 0 : static_cast<std::int64_t>(whole);
+  if (settings.method == Method::kCollide) return take_stall(whole, one) ? whole : 0;
+  // A watch without a stop is the better look at a site of which nothing is known: it lasts longer. But code that never
+  // nominates anything is to be stopped as well, with what nominated sites leave.
+  if ((some_number() & 1) != 0) return 0;
+  const std::int64_t reserve =
+      is_any_nominated.load(std::memory_order_relaxed) ? budget.stall_cap.load(std::memory_order_relaxed) / 2 : one;
+  return take_stall(part, reserve) ? part : 0;
 }
 
 void count_stalled_nomination(std::uint32_t site) {
@@ -126,26 +155,29 @@ void count_stalled_nomination(std::uint32_t site) {
   }
 }
 
-// From when the breakpoints are there until somebody trips, at most stall_us.
-void stand(Watch& watch) {
-  constexpr auto kAsked = static_cast<std::uint32_t>(WatchPhase::kAsked);
+// From when the breakpoints are there until somebody trips, at most so long.
+void stand(Watch& watch, std::uint64_t limit) {
   const std::uint64_t asked = read_clock(CLOCK_MONOTONIC);
   std::uint64_t begin = asked;
-  while (watch.phase.load(std::memory_order_acquire) == WatchPhase::kAsked && begin - asked < kPatience) {
-    wait_while(&watch.phase, kAsked, kPatience);
+  for (;;) {
+    const WatchPhase phase = watch.phase.load(std::memory_order_acquire);  // pairs with serve()
+    if ((phase != WatchPhase::kAsked && phase != WatchPhase::kArming) || begin - asked >= kPatience) break;
+    wait_while(&watch.phase, static_cast<std::uint32_t>(phase), kPatience - (begin - asked));
     begin = read_clock(CLOCK_MONOTONIC);
   }
-  const std::uint64_t limit = settings.stall_us * kMicrosecond;
   std::uint64_t passed = 0;
   while (passed < limit && watch.phase.load(std::memory_order_acquire) == WatchPhase::kLive &&
          watch.standing.load(std::memory_order_relaxed) == 1) {
     wait_while(&watch.standing, 1, limit - passed);
     passed = read_clock(CLOCK_MONOTONIC) - begin;
   }
-  passed += begin - asked;
   counters.stalls.add();
-  counters.stalled_ns.add(passed);
-  budget.stalls.pay(static_cast<std::int64_t>(passed) - static_cast<std::int64_t>(limit));
+  counters.longest_stall_ns.raise(begin - asked + passed);
+  // On a busy machine it waits for a processor afterwards, as it would have without us.
+  const std::uint64_t waited = begin - asked < kPatience ? begin - asked : kPatience;
+  const std::uint64_t stopped = waited + (passed < limit ? passed : limit);
+  counters.stalled_ns.add(stopped);
+  budget.stalls.pay(static_cast<std::int64_t>(stopped) - static_cast<std::int64_t>(limit));
 }
 
 void count_watch(std::uint32_t site) {
@@ -174,9 +206,13 @@ void fill(Watch& watch, ThreadRecord& self, std::uint32_t site, Address code, co
 
 bool is_plausible(Address address) { return address >= 4096 && address < Address{1} << 47; }
 
-std::uint64_t some_number() {
-  std::uint64_t mixed = (__builtin_ia32_rdtsc() ^ settings.seed) * 0x9e3779b97f4a7c15ULL;
-  return mixed ^ mixed >> 29;
+// Whoever gives up before there are breakpoints leaves nothing behind.
+bool withdraw_watch(Watch& watch) {
+  WatchPhase seen = WatchPhase::kAsked;
+  if (!watch.phase.compare_exchange_strong(seen, WatchPhase::kTaken, std::memory_order_acquire)) return false;
+  watch.standing.store(0, std::memory_order_relaxed);
+  free_watch(watch);
+  return true;
 }
 
 }  // namespace
@@ -187,7 +223,7 @@ void on_sampled(ThreadRecord& self, std::uint32_t site, Address code, const ucon
   if (settings.method == Method::kCollide && !can_stall()) return;
   if (!budget.permits.take(1)) return;
   std::uint32_t slot = 0;
-  Watch* const watch = take_watch(slot);
+  Watch* const watch = take_watch(site, slot);
   if (watch == nullptr) return;
   fill(*watch, self, site, code, context);
   if (!is_plausible(watch->access.address)) {
@@ -195,17 +231,18 @@ void on_sampled(ThreadRecord& self, std::uint32_t site, Address code, const ucon
     budget.permits.earn(1, kMostSlots);
     return;
   }
-  bool is_nominated = false;
-  const bool stalls = wants_stall(site, is_nominated);
-  if (!stalls && settings.method == Method::kCollide) return free_watch(*watch);
+  const bool was_nominated = is_nominated(site);
+  const std::uint64_t stall = choose_stall(site);
+  if (stall == 0 && settings.method == Method::kCollide) return free_watch(*watch);
   count_watch(site);
-  watch->standing.store(stalls ? 1 : 0, std::memory_order_relaxed);
+  watch->standing.store(stall != 0 ? 1 : 0, std::memory_order_relaxed);
   watch->generation.store(watch->generation.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   watch->phase.store(WatchPhase::kAsked, std::memory_order_seq_cst);  // with all before it: pairs with Pin and serve()
   wake_control();
-  if (!stalls) return;
-  stand(*watch);
-  if (is_nominated) count_stalled_nomination(site);
+  if (stall == 0) return;
+  stand(*watch, stall);
+  if (withdraw_watch(*watch)) return;
+  if (was_nominated) count_stalled_nomination(site);
   // From here on the access may happen: nobody can prove a race any more.
   const bool was_tripped = watch->standing.load(std::memory_order_relaxed) == 2;
   if (was_tripped || settings.method == Method::kCollide) watch->is_done.store(true, std::memory_order_relaxed);
@@ -258,6 +295,16 @@ void on_trip(ThreadRecord& self, std::uint64_t data, const ucontext_t& context) 
 
 namespace {
 
+// Breakpoints slow down the threads that have them, for nothing where nobody has come by so far.
+std::uint64_t window_of(std::uint32_t site) {
+  const std::uint64_t most = settings.limit_us * kMicrosecond;
+  if (settings.method != Method::kConfirm || is_nominated(site)) return most;
+  const std::uint64_t times = sites.state(site).watched.load(std::memory_order_relaxed);
+  const std::uint64_t window = most * kPatientWatches / (kPatientWatches + times);
+  const std::uint64_t least = kShortestWindow < most ? kShortestWindow : most;
+  return window > least ? window : least;
+}
+
 void serve(Watch& watch, std::uint32_t slot, std::uint64_t now) {
   const Watched kind = (watch.access.flags & kWrites) != 0 ? Watched::kLoadsAndStores : Watched::kStores;
   watch.event_count =
@@ -265,7 +312,7 @@ void serve(Watch& watch, std::uint32_t slot, std::uint64_t now) {
                  data_of(watch.generation.load(std::memory_order_relaxed), slot), some_number(), watch.events);
   counters.arm_ns.add(watch.event_count * kArmCost);
   watch.begin_ns = now;
-  watch.end_ns = now + settings.limit_us * kMicrosecond;
+  watch.end_ns = now + window_of(watch.site);
   if (watch.event_count == 0) watch.is_done.store(true, std::memory_order_relaxed);  // nobody to watch
   watch.phase.store(WatchPhase::kLive, std::memory_order_seq_cst);                   // pairs with stand()
   wake_waiters(&watch.phase);
@@ -293,9 +340,11 @@ std::uint64_t serve_watches(std::uint64_t now) {
   std::uint64_t next = ~std::uint64_t{0};
   for (std::uint32_t slot = 0; slot < settings.slots; ++slot) {
     Watch& watch = watches[slot];
-    const WatchPhase phase = watch.phase.load(std::memory_order_acquire);  // pairs with on_sampled()
-    if (phase == WatchPhase::kAsked) serve(watch, slot, now);
-    if (phase != WatchPhase::kAsked && phase != WatchPhase::kLive) continue;
+    WatchPhase phase = WatchPhase::kAsked;
+    const bool is_new =  // pairs with on_sampled()
+        watch.phase.compare_exchange_strong(phase, WatchPhase::kArming, std::memory_order_seq_cst);
+    if (is_new) serve(watch, slot, now);
+    if (!is_new && phase != WatchPhase::kLive) continue;
     if (is_over(watch, now)) {
       close(watch, now);
     } else if (watch.end_ns < next) {
@@ -316,9 +365,11 @@ bool is_any_live() {
 void close_all_watches() {
   for (std::uint32_t slot = 0; slot < settings.slots; ++slot) {
     Watch& watch = watches[slot];
-    WatchPhase seen = watch.phase.load(std::memory_order_acquire);  // pairs with on_sampled()
-    if (seen == WatchPhase::kAsked) watch.event_count = 0;
-    if (seen != WatchPhase::kAsked && seen != WatchPhase::kLive) continue;
+    WatchPhase seen = WatchPhase::kAsked;
+    const bool is_new =  // pairs with on_sampled()
+        watch.phase.compare_exchange_strong(seen, WatchPhase::kClosing, std::memory_order_seq_cst);
+    if (is_new) watch.event_count = 0;
+    if (!is_new && seen != WatchPhase::kLive) continue;
     // Whoever stands goes on.
     watch.standing.store(0, std::memory_order_seq_cst);
     watch.phase.store(WatchPhase::kClosing, std::memory_order_seq_cst);
@@ -336,6 +387,15 @@ std::uint32_t free_slots() {
   return count;
 }
 
+bool is_rarely_watched(std::uint32_t site) {
+  const std::uint64_t watched = sites.state(site).watched.load(std::memory_order_relaxed);
+  return 2 * watched * counters.sites_covered.get() <= counters.watches.get();
+}
+
+bool can_stall_twice() {
+  return budget.stalls.amount() >= 2 * static_cast<std::int64_t>(settings.stall_us * kMicrosecond);
+}
+
 bool can_stall() { return budget.stalls.amount() >= static_cast<std::int64_t>(settings.stall_us * kMicrosecond); }
 
 std::uint32_t nominated_sites(std::uint32_t* indices, std::uint32_t limit) {
@@ -349,6 +409,7 @@ std::uint32_t nominated_sites(std::uint32_t* indices, std::uint32_t limit) {
     }
     if (count < limit) indices[count++] = entry - 1;
   }
+  is_any_nominated.store(count != 0, std::memory_order_relaxed);
   return count;
 }
 

@@ -2,7 +2,8 @@
 // Watches: sampled accesses whose memory other threads' breakpoints guard.
 //
 // free -> taken -> asked    by the thread that is about to access, in its handler
-// asked -> live             by the agent's thread, when the breakpoints are there
+// asked -> taken -> free    by the same thread, when it has stood long enough for nothing
+// asked -> arming -> live   by the agent's thread, when the breakpoints are there
 // live -> closing -> free   by the agent's thread, when the sampled thread does not stand any more
 //
 // The sampled thread stands before its access while `standing` is not 0. Whoever trips then has
@@ -28,7 +29,7 @@
 
 namespace deadheat::watch {
 
-enum class WatchPhase : std::uint32_t { kFree, kTaken, kAsked, kLive, kClosing };
+enum class WatchPhase : std::uint32_t { kFree, kTaken, kAsked, kArming, kLive, kClosing };
 
 struct Watch {
   std::atomic<WatchPhase> phase;
@@ -67,8 +68,12 @@ void close_all_watches();
 // Of the agent's thread: breakpoints are enabled.
 [[nodiscard]] bool is_any_live();
 
+// Whether it was watched at most half as often as those that were watched at all.
+[[nodiscard]] bool is_rarely_watched(std::uint32_t site);
+
 // Whether one more stall is paid for.
 [[nodiscard]] bool can_stall();
+[[nodiscard]] bool can_stall_twice();
 
 // By the agent's thread: sites that are to be armed first, when a stall is paid for. Returns how many it wrote.
 std::uint32_t nominated_sites(std::uint32_t* indices, std::uint32_t limit);
