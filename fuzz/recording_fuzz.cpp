@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "replay/trace_paths.h"
+#include "trace/log_record.h"
 #include "trace/recorded_order.h"
 #include "trace/recording_file.h"
 
@@ -15,7 +17,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t main = bytes.size() * (data[0] & 15U) / 16;
   const std::size_t agent = std::min<std::size_t>(bytes.size() - main, 64);
   const auto log = bytes.subspan(main + agent);
-  deadheat::RecordingBytes files{bytes.first(main), bytes.subspan(main, agent), {{"log.0", 0, log, log}}};
+  // The slots of freed blocks are far behind the beginning.
+  std::vector<std::byte> tail((data[0] & 64U) != 0 ? 2 * deadheat::kLogPiece : 0);
+  tail.insert(tail.end(), log.begin(), log.end());
+  deadheat::RecordingBytes files{bytes.first(main), bytes.subspan(main, agent), {{"log.0", 0, log, tail}}};
   if ((data[0] & 16U) != 0) files.agent = {};
   auto recording = deadheat::parse_recording(files);
   if (!recording.ok()) return 0;

@@ -33,11 +33,12 @@ measure_pbzip2() {
   echo "| pbzip2 -p2, $record_input | $(least "${plain[@]}") | $(least "${recorded[@]}") | $(ratio_of "$(least "${plain[@]}")" "$(least "${recorded[@]}")") |"
 }
 
-# redis_cpu [RECORDER...]: processor time of a server from its start to its end, with a fixed number of requests; the
-# recorder's own time included, the load generator's not.
+# redis_cpu THREADS [RECORDER...]: processor time of a server from its start to its end, with a fixed number of requests;
+# the recorder's own time included, the load generator's not. THREADS above 1 spin while they wait for each other.
 redis_cpu() {
-  local port=17379
-  { cpu_seconds "$@" redis-server --port "$port" --save '' --io-threads 2 --bind 127.0.0.1 >"$record_work/redis.cpu"; } &
+  local port=17379 threads="$1"
+  shift
+  { cpu_seconds "$@" redis-server --port "$port" --save '' --io-threads "$threads" --bind 127.0.0.1 >"$record_work/redis.cpu"; } &
   local server=$!
   for _ in $(seq 50); do
     if redis-cli -p "$port" ping >/dev/null 2>&1; then break; fi
@@ -50,13 +51,13 @@ redis_cpu() {
 }
 
 measure_redis() {
-  local rounds="$1" at plain=() recorded=()
+  local rounds="$1" threads="$2" at plain=() recorded=()
   command -v redis-server >/dev/null || return 0
   for ((at = 0; at < rounds; ++at)); do
-    plain+=("$(redis_cpu)")
-    recorded+=("$(redis_cpu "$deadheat" record -q --hz 1000 -o "$record_work/redis")")
+    plain+=("$(redis_cpu "$threads")")
+    recorded+=("$(redis_cpu "$threads" "$deadheat" record -q --hz 1000 -o "$record_work/redis")")
   done
-  echo "| redis-server, $record_requests writes and as many reads | $(least "${plain[@]}") | $(least "${recorded[@]}") | $(ratio_of "$(least "${plain[@]}")" "$(least "${recorded[@]}")") |"
+  echo "| redis-server --io-threads $threads, $record_requests writes and as many reads | $(least "${plain[@]}") | $(least "${recorded[@]}") | $(ratio_of "$(least "${plain[@]}")" "$(least "${recorded[@]}")") |"
 }
 
 # One line of a recording: accesses per sample, size, time.
@@ -106,7 +107,8 @@ measure_record() {
     echo "| Program | alone | recorded | ratio |"
     echo "| --- | --- | --- | --- |"
     measure_pbzip2 "$rounds"
-    measure_redis "$rounds"
+    measure_redis "$rounds" 2
+    measure_redis "$rounds" 1
     for ((at = 0; at < runs; ++at)); do
       "$deadheat" record -q --hz 1000 -o "$record_work/racy.$at" "$record_work/racy" 40000000 >/dev/null
     done
@@ -133,7 +135,7 @@ measure_record() {
     echo
     echo "| Without a race, ordered by (5 kHz) | reports |"
     echo "| --- | --- |"
-    for way in "mutex 200000" "queue 50000" "barrier 20000" "semaphore 20000" "pipe 10000" "readers 100000" "threads 5000" "static 300000"; do
+    for way in "mutex 200000" "heap 300000" "queue 50000" "barrier 20000" "semaphore 20000" "pipe 10000" "readers 100000" "threads 5000" "static 300000"; do
       # shellcheck disable=SC2086
       "$deadheat" record -q --hz 5000 -o "$record_work/ordered.d" "$record_work/ordered" $way
       echo "| ${way% *} | $("$deadheat" analyze "$record_work/ordered.d" >/dev/null 2>&1 && echo 0 || echo "some") |"

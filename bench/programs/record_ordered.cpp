@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs without a race, each ordered by another means, for recording: record_ordered WAY ROUNDS.
+#include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <unistd.h>
@@ -39,6 +40,30 @@ void with_mutex() {
   };
   std::thread one(run);
   std::thread two(run);
+  one.join();
+  two.join();
+}
+
+// Two threads that share nothing but the allocator: what one frees, alone, as a part of something larger or in parts,
+// the other is given, and gives back. A block also comes back to its thread at once.
+void with_heap() {
+  mallopt(M_ARENA_MAX, 1);
+  const auto run = [](unsigned seed) {
+    std::array<long*, 16> blocks{};
+    for (int at = 0; at < rounds; ++at) {
+      seed = seed * 1664525 + 1013904223;
+      long*& block = blocks[(seed >> 8U) % blocks.size()];
+      std::free(block);
+      // Above what the C library keeps for each thread by itself.
+      const std::size_t count = 140 + (seed >> 16U) % 8 * 40;
+      block = static_cast<long*>(std::malloc(count * sizeof(long)));
+      if (block == nullptr) std::abort();
+      for (std::size_t place = 0; place < count; ++place) block[place] = at;
+    }
+    for (long* block : blocks) std::free(block);
+  };
+  std::thread one(run, 1);
+  std::thread two(run, 2);
   one.join();
   two.join();
 }
@@ -196,6 +221,7 @@ int main(int count, char** words) {
   const std::string way = words[1];
   rounds = std::atoi(words[2]);
   if (way == "mutex") with_mutex();
+  if (way == "heap") with_heap();
   if (way == "queue") with_queue();
   if (way == "barrier") with_barrier();
   if (way == "semaphore") with_semaphore();

@@ -31,6 +31,7 @@ struct RecordOptions {
   std::optional<std::uint64_t> rate;
   std::string directory;
   std::uint32_t stack_bytes = 256;
+  record::Timers timers = record::Timers::kAuto;
   std::uint64_t log_limit_mb = 1024;
   std::optional<double> duration_us;
   std::vector<std::string> functions;
@@ -50,7 +51,8 @@ Examples:
   deadheat record --backend step --period 1000 -o run4 ./small-test
 
 Backends: clock interrupts the program --hz times a second of its processor time (default 1000)
-and keeps its registers; works in every virtual machine. intel counts memory instructions
+and keeps its registers; works in every virtual machine. Its timers are those of the processors where
+that is permitted (root, CAP_PERFMON), with --timers threads those of the program's threads only. intel counts memory instructions
 (--period, default 10000) and lets the processor write down the path in between; needs an
 Intel processor without a hypervisor. step stops at every instruction: exact, and
 thousands of times slower; for tests. software-pt is step, written down as intel would: it shows
@@ -130,6 +132,7 @@ ExitCode record_program(RecordOptions& options) {
   plan.directory = std::filesystem::absolute(options.directory).string();
   plan.period = period.value();
   plan.stack_bytes = options.stack_bytes / 8 * 8;
+  plan.timers = options.timers;
   plan.log_limit = options.log_limit_mb << 20U;
   plan.duration_us = options.duration_us;
   plan.is_quiet = options.is_quiet;
@@ -168,6 +171,12 @@ void add_record_command(CLI::App& app, ExitCode& result) {
   command->add_option("--stack", options->stack_bytes, "Bytes of the stack with each sample (default 256)")
       ->check(CLI::Range(0U, 8192U))
       ->option_text("BYTES");
+  static const Choices<record::Timers> timers = {{"auto", record::Timers::kAuto},
+                                                 {"threads", record::Timers::kThreads},
+                                                 {"processors", record::Timers::kProcessors}};
+  add_choice<record::Timers>(*command, "--timers", options->timers, timers,
+                             "clock: interrupt by timers of threads, or of processors; auto (default): of processors, "
+                             "which cost less, where that is permitted");
   command->add_option("--log-limit", options->log_limit_mb, "Megabytes of log at most (default 1024)")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 24U))
       ->option_text("MB");

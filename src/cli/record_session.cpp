@@ -141,6 +141,7 @@ ExitCode record_by_samples(const RecordPlan& plan, RecordingWriter& writer) {
   request.backend = plan.backend;
   request.period = plan.period;
   request.stack_bytes = plan.stack_bytes;
+  request.timers = plan.timers;
   request.program = plan.path;
   auto sampler = record::Sampler::open(request);
   if (!sampler.ok()) {

@@ -21,6 +21,7 @@ struct RecordPlan {
   record::Backend backend = record::Backend::kClock;
   std::uint64_t period = 0;
   std::uint32_t stack_bytes = 256;
+  record::Timers timers = record::Timers::kAuto;
   std::uint64_t log_limit = 0;         // bytes
   std::optional<double> duration_us;   // recording ends then; the program goes on
   std::vector<std::string> functions;  // step: only these, with all that they call

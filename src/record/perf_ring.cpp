@@ -37,9 +37,10 @@ std::string refusal(int error) {
 
 }  // namespace
 
-Result<PerfRing> PerfRing::open(perf_event_attr attributes, int processor, std::size_t data_pages) {
+Result<PerfRing> PerfRing::open(perf_event_attr attributes, int processor, std::size_t data_pages, SampledTasks tasks) {
   attributes.size = sizeof attributes;
-  const auto result = syscall(SYS_perf_event_open, &attributes, 0, processor, -1, PERF_FLAG_FD_CLOEXEC);
+  const int task = tasks == SampledTasks::kEverybody ? -1 : 0;
+  const auto result = syscall(SYS_perf_event_open, &attributes, task, processor, -1, PERF_FLAG_FD_CLOEXEC);
   if (result < 0) {
     return Error{ErrorCode::kIo, fmt::format("performance events: {}", refusal(errno))};
   }
@@ -72,17 +73,21 @@ PerfRing::~PerfRing() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-void PerfRing::drain(const std::function<void(const perf_event_header&, std::span<const std::byte>)>& take) {
+std::uint64_t PerfRing::end() const {
+  const auto* const page = reinterpret_cast<const perf_event_mmap_page*>(memory_);
+  return __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);  // pairs with the kernel's store
+}
+
+void PerfRing::drain_until(std::uint64_t end, const Take& take) {
   auto* const page = reinterpret_cast<perf_event_mmap_page*>(memory_);
   const std::byte* const data = memory_ + page_size();
   const std::uint64_t size = memory_size_ - page_size();
-  const std::uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);  // pairs with the kernel's store
   std::uint64_t tail = page->data_tail;
-  while (head - tail >= sizeof(perf_event_header)) {
+  while (end - tail >= sizeof(perf_event_header)) {
     perf_event_header header;
     const std::uint64_t at = tail % size;
     std::memcpy(&header, data + at, sizeof header);  // 8 bytes, aligned: never split
-    if (header.size < sizeof header || header.size > head - tail) break;
+    if (header.size < sizeof header || header.size > end - tail) break;
     std::span<const std::byte> record(data + at, header.size);
     if (at + header.size > size) {
       whole_.resize(header.size);

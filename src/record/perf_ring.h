@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PerfRing: one event of the system on one processor, with the memory through which it tells its
-// samples. For processes that the caller starts later: the event is inherited, and begins at exec.
+// samples: of processes that the caller starts later (the event is inherited, and begins at exec), or of
+// whoever runs on the processor, which takes a privilege.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -15,10 +16,13 @@
 
 namespace deadheat::record {
 
+enum class SampledTasks : std::uint8_t { kInherited, kEverybody };
+
 class PerfRing {
  public:
   // `data_pages`: a power of two. kIo: refused; the message says why and what would help.
-  [[nodiscard]] static Result<PerfRing> open(perf_event_attr attributes, int processor, std::size_t data_pages);
+  [[nodiscard]] static Result<PerfRing> open(perf_event_attr attributes, int processor, std::size_t data_pages,
+                                             SampledTasks tasks = SampledTasks::kInherited);
 
   PerfRing(PerfRing&& other) noexcept;
   PerfRing(const PerfRing&) = delete;
@@ -29,8 +33,11 @@ class PerfRing {
   [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] int processor() const { return processor_; }
 
-  // Hands over all whole records that are there. The bytes are valid during the call.
-  void drain(const std::function<void(const perf_event_header&, std::span<const std::byte>)>& take);
+  // Hands over all whole records that are there, or were when end() was asked. The bytes are valid during the call.
+  using Take = std::function<void(const perf_event_header&, std::span<const std::byte>)>;
+  void drain(const Take& take) { drain_until(end(), take); }
+  void drain_until(std::uint64_t end, const Take& take);
+  [[nodiscard]] std::uint64_t end() const;
 
   // Room for a processor's trace of its own; kIo as above. `aux_pages`: a power of two.
   [[nodiscard]] Status open_trace(std::size_t aux_pages);

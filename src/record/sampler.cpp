@@ -17,6 +17,7 @@ namespace deadheat::record {
 namespace {
 
 constexpr std::size_t kDataPages = 128;
+constexpr std::size_t kSilentPages = 16;
 // Bits of perf's register numbers: ax..flags and r8..r15.
 constexpr std::uint64_t kRegisters = 0xff03ff;
 // Where perf's registers, in the order of their numbers, belong in ours; -1: ip and flags follow.
@@ -75,26 +76,47 @@ perf_event_attr clock_event(const SamplerRequest& request) {
   return attributes;
 }
 
-void make_inherited(perf_event_attr& attributes, std::uint32_t stack_bytes) {
-  if (stack_bytes != 0) {
-    attributes.sample_type |= PERF_SAMPLE_STACK_USER;
-    attributes.sample_stack_user = stack_bytes;
-  }
+// Names and mappings only.
+perf_event_attr silent_event() {
+  perf_event_attr attributes{};
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = PERF_COUNT_SW_DUMMY;
+  attributes.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+  return attributes;
+}
+
+void take_stack(perf_event_attr& attributes, std::uint32_t stack_bytes) {
+  if (stack_bytes == 0) return;
+  attributes.sample_type |= PERF_SAMPLE_STACK_USER;
+  attributes.sample_stack_user = stack_bytes;
+}
+
+void set_common(perf_event_attr& attributes, std::size_t pages) {
+  attributes.exclude_kernel = 1;
+  attributes.exclude_hv = 1;
+  attributes.use_clockid = 1;
+  attributes.clockid = CLOCK_MONOTONIC_RAW;
+  attributes.watermark = 1;
+  attributes.wakeup_watermark = static_cast<std::uint32_t>(pages * 4096 / 4);
+}
+
+void make_inherited(perf_event_attr& attributes, std::size_t pages) {
+  set_common(attributes, pages);
   attributes.disabled = 1;
   attributes.inherit = 1;
   attributes.enable_on_exec = 1;
-  attributes.exclude_kernel = 1;
-  attributes.exclude_hv = 1;
   attributes.mmap = 1;
   attributes.mmap2 = 1;
   attributes.comm = 1;
   attributes.comm_exec = 1;
   attributes.task = 1;
   attributes.sample_id_all = 1;
-  attributes.use_clockid = 1;
-  attributes.clockid = CLOCK_MONOTONIC_RAW;
-  attributes.watermark = 1;
-  attributes.wakeup_watermark = kDataPages * 4096 / 4;
+}
+
+bool is_offline(int processor) {
+  std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/online", processor));
+  int state = 1;
+  return static_cast<bool>(file >> state) && state == 0;
 }
 
 }  // namespace
@@ -103,7 +125,8 @@ std::optional<std::string> missing_for(Backend backend) {
   if (backend == Backend::kIntel) return missing_for_intel();
   if (backend == Backend::kStep || backend == Backend::kSoftwarePt) return std::nullopt;
   perf_event_attr attributes = clock_event({});
-  make_inherited(attributes, 256);
+  take_stack(attributes, 256);
+  make_inherited(attributes, 1);
   const auto ring = PerfRing::open(attributes, 0, 1);
   if (!ring.ok()) return ring.error().message;
   return std::nullopt;
@@ -112,19 +135,27 @@ std::optional<std::string> missing_for(Backend backend) {
 Result<std::unique_ptr<Sampler>> Sampler::open(const SamplerRequest& request) {
   if (const auto missing = missing_for(request.backend)) return Error{ErrorCode::kUnsupported, *missing};
   std::unique_ptr<Sampler> sampler(new Sampler(request));
+  if (request.backend == Backend::kClock && request.timers != Timers::kThreads) {
+    if (const Status status = sampler->open_processor_timers(); !status.ok()) {
+      if (request.timers == Timers::kProcessors) return status.error();
+      sampler->timers_.clear();
+    }
+  }
   const auto processors = static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));
   for (int processor = 0; processor < processors; ++processor) {
+    const std::size_t pages = sampler->has_processor_timers() ? kSilentPages : kDataPages;
     std::vector<perf_event_attr> events;
     if (request.backend == Backend::kIntel) {
       events = memory_events(request.period, kRegisters);
     } else {
-      events = {clock_event(request)};
+      events = {sampler->has_processor_timers() ? silent_event() : clock_event(request)};
     }
     for (perf_event_attr& attributes : events) {
-      make_inherited(attributes, sampler->request_.stack_bytes);
-      auto ring = PerfRing::open(attributes, processor, kDataPages);
+      if (!sampler->has_processor_timers()) take_stack(attributes, request.stack_bytes);
+      make_inherited(attributes, pages);
+      auto ring = PerfRing::open(attributes, processor, pages);
       if (!ring.ok()) {
-        if (access(fmt::format("/sys/devices/system/cpu/cpu{}/online", processor).c_str(), F_OK) == 0) continue;
+        if (is_offline(processor)) continue;
         return ring.error();
       }
       sampler->rings_.push_back(std::move(ring).value());
@@ -138,15 +169,37 @@ Result<std::unique_ptr<Sampler>> Sampler::open(const SamplerRequest& request) {
   return sampler;
 }
 
+Status Sampler::open_processor_timers() {
+  const auto processors = static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));
+  for (int processor = 0; processor < processors; ++processor) {
+    perf_event_attr attributes = clock_event(request_);
+    take_stack(attributes, request_.stack_bytes);
+    set_common(attributes, kDataPages);
+    attributes.exclude_idle = 1;
+    auto ring = PerfRing::open(attributes, processor, kDataPages, SampledTasks::kEverybody);
+    if (!ring.ok()) {
+      if (is_offline(processor)) continue;
+      return ring.error();
+    }
+    timers_.push_back(std::move(ring).value());
+  }
+  if (timers_.empty()) return Error{ErrorCode::kIo, "performance events: no processor has them"};
+  return {};
+}
+
 std::vector<int> Sampler::descriptors() const {
   std::vector<int> all;
-  for (const auto* rings : {&rings_, &traces_}) {
+  for (const auto* rings : {&rings_, &timers_, &traces_}) {
     for (const PerfRing& ring : *rings) all.push_back(ring.descriptor());
   }
   return all;
 }
 
 void Sampler::drain(std::uint32_t process, RecordingWriter& writer) {
+  // What a processor's timer saw is the program's only if it is known when the program began: so its samples
+  // come last, and only those that were there first.
+  std::vector<std::uint64_t> ends;
+  for (const PerfRing& timer : timers_) ends.push_back(timer.end());
   for (auto* rings : {&rings_, &traces_}) {
     for (PerfRing& ring : *rings) {
       ring.drain([&](const perf_event_header& header, std::span<const std::byte> bytes) {
@@ -157,6 +210,11 @@ void Sampler::drain(std::uint32_t process, RecordingWriter& writer) {
         writer.add_trace(static_cast<std::uint32_t>(ring.processor()), offset, bytes);
       });
     }
+  }
+  for (std::size_t at = 0; at < timers_.size(); ++at) {
+    timers_[at].drain_until(ends[at], [&](const perf_event_header& header, std::span<const std::byte> bytes) {
+      take(timers_[at], header, bytes, process, writer);
+    });
   }
 }
 
@@ -185,6 +243,13 @@ void Sampler::take(const PerfRing& ring, const perf_event_header& header, std::s
   }
 }
 
+// An inherited event begins with the program; a timer of the processor has been there before.
+bool Sampler::is_of_program(std::uint32_t sample_process, std::uint64_t time, std::uint32_t process) const {
+  if (sample_process != process) return false;
+  if (!has_processor_timers()) return !was_replaced();
+  return executions_ != 0 && time >= began_at_ && time < replaced_at_;
+}
+
 void Sampler::take_sample(std::span<const std::byte> bytes, std::uint32_t process, RecordingWriter& writer) {
   Fields fields(bytes);
   const auto sample_process = fields.take<std::uint32_t>();
@@ -193,7 +258,7 @@ void Sampler::take_sample(std::span<const std::byte> bytes, std::uint32_t proces
   sample.time = fields.take<std::uint64_t>();
   const auto abi = fields.take<std::uint64_t>();
   // Nothing of the program: in the kernel, or 32 bits.
-  if (sample_process != process || was_replaced() || abi != PERF_SAMPLE_REGS_ABI_64) return;
+  if (abi != PERF_SAMPLE_REGS_ABI_64 || !is_of_program(sample_process, sample.time, process)) return;
   for (const Register name : kOrder) {
     sample.registers.general[static_cast<std::size_t>(name)] = fields.take<std::uint64_t>();
   }
@@ -258,7 +323,11 @@ void Sampler::take_name(const perf_event_header& header, std::span<const std::by
   const auto owner = fields.take<std::uint32_t>();
   const auto thread = fields.take<std::uint32_t>();
   if (owner != process || fields.is_bad()) return;
-  if ((header.misc & PERF_RECORD_MISC_COMM_EXEC) != 0) ++executions_;
+  if ((header.misc & PERF_RECORD_MISC_COMM_EXEC) != 0) {
+    ++executions_;
+    if (executions_ == 1) began_at_ = time_at_end(bytes);
+    if (executions_ == 2) replaced_at_ = time_at_end(bytes);
+  }
   if (!was_replaced()) writer.add_name(thread, fields.take_text());
 }
 

@@ -9,6 +9,11 @@
 //
 // Events are opened for the caller itself and inherited by what it starts, from exec on; so the
 // sampler is opened first and the program started next.
+//
+// The clock's timer has two forms. One that goes with the threads is stopped and started at every switch of threads,
+// which costs a server that waits for its clients more than the samples do. One that goes with the processors runs
+// through; it interrupts everybody, what it sees of others is dropped, and it takes a privilege
+// (docs/decisions/0016-timers-of-processors.md).
 #pragma once
 
 #include <cstddef>
@@ -30,10 +35,14 @@ enum class Backend : std::uint8_t { kClock, kIntel, kStep, kSoftwarePt };
   return backend == Backend::kStep || backend == Backend::kSoftwarePt;
 }
 
+// kAuto: of processors where that is permitted.
+enum class Timers : std::uint8_t { kAuto, kThreads, kProcessors };
+
 struct SamplerRequest {
   Backend backend = Backend::kClock;
   std::uint64_t period = 1'000'000;  // nanoseconds, or memory instructions
   std::uint32_t stack_bytes = 256;   // a multiple of 8
+  Timers timers = Timers::kAuto;     // of the clock
   std::string program;               // whose code the processor's trace is limited to
 };
 
@@ -61,9 +70,12 @@ class Sampler {
   [[nodiscard]] const SamplerCounts& counts() const { return counts_; }
   // The program became another by exec; it is not recorded since.
   [[nodiscard]] bool was_replaced() const { return executions_ > 1; }
+  [[nodiscard]] bool has_processor_timers() const { return !timers_.empty(); }
 
  private:
   explicit Sampler(const SamplerRequest& request) : request_(request) {}
+  [[nodiscard]] Status open_processor_timers();
+  [[nodiscard]] bool is_of_program(std::uint32_t sample_process, std::uint64_t time, std::uint32_t process) const;
   void take(const PerfRing& ring, const perf_event_header& header, std::span<const std::byte> bytes,
             std::uint32_t process, RecordingWriter& writer);
   void take_trace_range(const PerfRing& ring, std::span<const std::byte> bytes, std::uint32_t process,
@@ -74,10 +86,13 @@ class Sampler {
                  RecordingWriter& writer);
 
   SamplerRequest request_;
-  std::vector<PerfRing> rings_;
+  std::vector<PerfRing> rings_;   // inherited
+  std::vector<PerfRing> timers_;  // of processors
   std::vector<PerfRing> traces_;
   SamplerCounts counts_;
   std::uint32_t executions_ = 0;
+  std::uint64_t began_at_ = 0;         // the first of them
+  std::uint64_t replaced_at_ = ~0ULL;  // the second
 };
 
 // The moment in both clocks, as close together as can be had.

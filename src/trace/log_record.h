@@ -6,9 +6,11 @@
 // of which begins with a record that has its number; the first goes on with a LogHeader, and
 // all else are LogRecords. Pieces 0, 1, ... are in `log.N` as far as they were written there, the
 // latest two in `tail.N`, which the thread has mapped (a thread that ended has none). A
-// piece may be in both, and is the same there or newer in the tail. What was not written yet is zero; the last word of
-// a record is stored last, so one whose word is not zero is whole, also after SIGKILL. Gaps
-// are records of zeros. Times are ticks of the agent's clock (AgentState::clock).
+// piece may be in both, and is the same there or newer in the tail. Behind the two the tail has kRecentBlocks slots:
+// records of blocks that the thread freed and that are not in the log yet, or are since just now (the same
+// record twice); their `extent` means nothing, and those whose last word is zero are none. What was not written yet is
+// zero; the last word of a record is stored last, so one whose word is not zero is whole, also after SIGKILL. Gaps are
+// records of zeros. Times are ticks of the agent's clock (AgentState::clock).
 #pragma once
 
 #include <cstddef>
@@ -20,7 +22,9 @@ namespace deadheat {
 
 inline constexpr std::uint32_t kAgentMagic = 0x41524844;  // "DHRA"
 inline constexpr std::uint32_t kLogMagic = 0x4c524844;    // "DHRL"
-inline constexpr std::uint32_t kLogVersion = 1;
+// Version 1 had no slots in its tails.
+inline constexpr std::uint32_t kLogVersion = 2;
+inline constexpr std::uint32_t kOldestLogVersion = 1;
 
 enum class LogClock : std::uint32_t {
   kNanoseconds,  // of CLOCK_MONOTONIC_RAW
@@ -79,6 +83,9 @@ static_assert(sizeof(LogHeader) == 2 * sizeof(LogRecord));
 // while a record is begun.
 inline constexpr std::size_t kLogPiece = 64 * 1024;
 inline constexpr std::size_t kLogSlack = 4096;
+inline constexpr std::size_t kRecentBlocks = 128;
+inline constexpr std::size_t kTailSize = 2 * kLogPiece + kRecentBlocks * sizeof(LogRecord);
+static_assert(kTailSize % 4096 == 0);
 
 struct AgentState {
   std::uint32_t magic = kAgentMagic;

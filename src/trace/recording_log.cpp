@@ -39,7 +39,8 @@ T value_at(std::span<const std::byte> bytes, std::size_t at) {
 // The bytes of all pieces, in order. The tail's are newer than the log's.
 std::map<std::uint64_t, std::span<const std::byte>> pieces_of(const LogBytes& bytes) {
   std::map<std::uint64_t, std::span<const std::byte>> pieces;
-  for (const auto& source : {bytes.log, bytes.tail}) {
+  const auto newest = bytes.tail.first(std::min(bytes.tail.size(), 2 * kLogPiece));
+  for (const auto& source : {bytes.log, newest}) {
     for (std::size_t at = 0; at < source.size(); at += kLogPiece) {
       const auto piece = source.subspan(at, std::min(kLogPiece, source.size() - at));
       if (piece.size() < sizeof(LogRecord)) continue;
@@ -50,13 +51,21 @@ std::map<std::uint64_t, std::span<const std::byte>> pieces_of(const LogBytes& by
   return pieces;
 }
 
+// Blocks that were freed and whose entries are not in the log yet, or just came there.
+std::span<const std::byte> slots_of(const LogBytes& bytes) {
+  if (bytes.tail.size() <= 2 * kLogPiece) return {};
+  return bytes.tail.subspan(2 * kLogPiece, std::min(bytes.tail.size(), kTailSize) - 2 * kLogPiece);
+}
+
+bool is_known_version(std::uint32_t version) { return version >= kOldestLogVersion && version <= kLogVersion; }
+
 Result<LogHeader> header_of(const LogBytes& bytes, std::span<const std::byte> first_piece) {
   if (first_piece.size() < sizeof(LogRecord) + sizeof(LogHeader)) {
     return malformed("{} is too short for a log", bytes.name);
   }
   const auto header = value_at<LogHeader>(first_piece, sizeof(LogRecord));
   if (header.magic != kLogMagic) return malformed("{} is not a log of the recorder", bytes.name);
-  if (header.version != kLogVersion) {
+  if (!is_known_version(header.version)) {
     return Error{ErrorCode::kUnsupported,
                  fmt::format("{} has version {}, newest known {}", bytes.name, header.version, kLogVersion)};
   }
@@ -82,20 +91,33 @@ class LogReader {
     thread.system_id = header.value().system_id;
     thread.is_root = header.value().is_root != 0;
     std::vector<PlacedRecord> records;
+    const auto keep = [&](const LogRecord& record) {
+      if (stopped_at_ == 0 || record.time < stopped_at_) records.push_back({record, records.size()});
+    };
     std::uint64_t expected = 0;
     for (const auto& [number, piece] : pieces) {
       if (number != expected++) return malformed("{} lacks piece {}", bytes.name, expected - 1);
       const std::size_t begin = sizeof(LogRecord) + (number == 0 ? sizeof(LogHeader) : 0);
       for (std::size_t at = begin; at + sizeof(LogRecord) <= piece.size(); at += sizeof(LogRecord)) {
         const auto record = value_at<LogRecord>(piece, at);
-        if (kind_of(record) == LogKind::kNone) continue;
-        if (stopped_at_ == 0 || record.time < stopped_at_) records.push_back({record, records.size()});
+        if (kind_of(record) != LogKind::kNone) keep(record);
       }
+    }
+    const auto slots = slots_of(bytes);
+    for (std::size_t at = 0; at + sizeof(LogRecord) <= slots.size(); at += sizeof(LogRecord)) {
+      auto record = value_at<LogRecord>(slots, at);
+      record.extent = 0;
+      if (kind_of(record) == log_kind(EventKind::kFree)) keep(record);
     }
     // A signal handler's entries may stand behind the one that they interrupted.
     std::sort(records.begin(), records.end(), [](const PlacedRecord& one, const PlacedRecord& other) {
       return one.record.time != other.record.time ? one.record.time < other.record.time : one.order < other.order;
     });
+    const auto is_twice = [](const PlacedRecord& one, const PlacedRecord& other) {
+      return kind_of(one.record) == log_kind(EventKind::kFree) && one.record.time == other.record.time &&
+             one.record.object == other.record.object && one.record.where == other.record.where;
+    };
+    records.erase(std::unique(records.begin(), records.end(), is_twice), records.end());
     for (const PlacedRecord& placed : records) take(thread, placed.record);
     recording_.threads.push_back(std::move(thread));
     return {};
@@ -294,7 +316,7 @@ Result<AgentState> parse_agent_state(std::span<const std::byte> bytes) {
   if (bytes.size() < sizeof(AgentState)) return malformed("agent is too short");
   const auto state = value_at<AgentState>(bytes, 0);
   if (state.magic != kAgentMagic) return malformed("agent was not written by the recorder's agent");
-  if (state.version != kLogVersion) {
+  if (!is_known_version(state.version)) {
     return Error{ErrorCode::kUnsupported,
                  fmt::format("agent has version {}, newest known {}", state.version, kLogVersion)};
   }

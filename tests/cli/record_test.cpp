@@ -37,8 +37,8 @@ TEST(RecordTest, RaceIsFoundThatSamplesAloneDoNotShow) {
 TEST(RecordTest, OrderedProgramsHaveNoRace) {
   const Shell shell;
   ASSERT_EQ(build(shell, "record_ordered").exit_code, 0);
-  for (const char* way : {"mutex 50000", "queue 20000", "barrier 3000", "semaphore 3000", "pipe 3000", "readers 30000",
-                          "threads 1000", "static 100000"}) {
+  for (const char* way : {"mutex 50000", "heap 100000", "queue 20000", "barrier 3000", "semaphore 3000", "pipe 3000",
+                          "readers 30000", "threads 1000", "static 100000"}) {
     const CommandResult recorded =
         shell.run(std::string("deadheat record -q --hz 5000 -o run ./record_ordered ") + way);
     if (!can_record(recorded)) GTEST_SKIP() << recorded.errors;
@@ -56,6 +56,63 @@ TEST(RecordTest, AtomicOperationsMakeSuspectsAndNoRace) {
   const CommandResult analysed = shell.run("deadheat analyze run --suspects");
   EXPECT_EQ(analysed.exit_code, 0) << analysed.output;
   EXPECT_TRUE(contains(analysed.errors, "std::atomic in its debug information")) << analysed.errors;
+}
+
+// The allocator's own threads come without a word to anybody and log with the allocator's locks held (jemalloc's do):
+// the agent must not allocate then.
+TEST(RecordTest, ThreadsOfTheAllocatorDoNotHang) {
+  const Shell shell;
+  shell.write_file("own_heap.cpp", R"(
+#include <dlfcn.h>
+#include <pthread.h>
+#include <cstdlib>
+#include <cstring>
+pthread_mutex_t heap_lock = PTHREAD_MUTEX_INITIALIZER;
+char store[1 << 20];
+std::size_t used = 0;
+extern "C" void* malloc(std::size_t size) {
+  pthread_mutex_lock(&heap_lock);
+  void* const block = store + used;
+  used += (size + 15) / 16 * 16;
+  pthread_mutex_unlock(&heap_lock);
+  return block;
+}
+extern "C" void free(void*) {}
+extern "C" void* calloc(std::size_t count, std::size_t size) { return std::memset(malloc(count * size), 0, count * size); }
+extern "C" void* realloc(void* old, std::size_t size) {
+  void* const block = malloc(size);
+  return old == nullptr ? block : std::memcpy(block, old, size);
+}
+void* keep_house(void*) {
+  pthread_mutex_lock(&heap_lock);
+  pthread_mutex_unlock(&heap_lock);
+  return nullptr;
+}
+int main() {
+  void* const library = dlopen("libc.so.6", RTLD_NOW);
+  const auto create = reinterpret_cast<decltype(&pthread_create)>(dlsym(library, "pthread_create"));
+  pthread_t thread;
+  create(&thread, nullptr, keep_house, nullptr);
+  pthread_join(thread, nullptr);
+}
+)");
+  ASSERT_EQ(shell.run("g++ -g -pthread own_heap.cpp -o own_heap").exit_code, 0);
+  const CommandResult recorded = shell.run("timeout 20 deadheat record -q -o run ./own_heap");
+  if (!can_record(recorded)) GTEST_SKIP() << recorded.errors;
+  EXPECT_EQ(recorded.exit_code, 0) << recorded.errors;
+}
+
+TEST(RecordTest, TimersOfThreadsAndOfProcessorsSeeTheProgram) {
+  const Shell shell;
+  ASSERT_EQ(build(shell, "record_racy").exit_code, 0);
+  for (const char* timers : {"threads", "processors"}) {
+    const CommandResult recorded = shell.run(std::string("deadheat record --backend clock --hz 5000 --timers ") +
+                                             timers + " -o run ./record_racy 40000000 4096");
+    if (!can_record(recorded)) GTEST_SKIP() << recorded.errors;
+    const CommandResult analysed = shell.run("deadheat analyze run --stats");
+    EXPECT_EQ(analysed.exit_code, 66) << timers << analysed.output << analysed.errors;
+    EXPECT_FALSE(contains(analysed.output, "on (anonymous namespace)::locked")) << timers << analysed.output;
+  }
 }
 
 // Tracing by single steps can be forbidden as well.

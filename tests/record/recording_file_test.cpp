@@ -36,7 +36,14 @@ class FakeLog {
     put({time, object, extent, log_where(kind, 0, 0x1000)});
     return *this;
   }
-  [[nodiscard]] RecordingBytes::Log log() const { return {"log", thread_, bytes_, {}}; }
+  // A block that was freed and is not in the log yet.
+  FakeLog& add_slot(std::uint64_t time, std::uint64_t object) {
+    if (tail_.empty()) tail_.resize(kTailSize);
+    const LogRecord record{time, object, 77, log_where(log_kind(EventKind::kFree), 0, 0x1000)};
+    std::memcpy(tail_.data() + 2 * kLogPiece + slots_++ * sizeof record, &record, sizeof record);
+    return *this;
+  }
+  [[nodiscard]] RecordingBytes::Log log() const { return {"log", thread_, bytes_, tail_}; }
 
  private:
   void put(const LogRecord& record) {
@@ -45,6 +52,8 @@ class FakeLog {
   }
   std::uint32_t thread_;
   std::vector<std::byte> bytes_;
+  std::vector<std::byte> tail_;
+  std::size_t slots_ = 0;
 };
 
 class RecordingFileTest : public testing::Test {
@@ -121,6 +130,24 @@ TEST_F(RecordingFileTest, LogsBecomeEventsOfTheirThreads) {
   EXPECT_EQ(log[1].event.kind, EventKind::kJoin);
   EXPECT_EQ(log[1].event.other_thread(), ThreadId{1});
   EXPECT_EQ(read.value().threads[1].log.at(0).event.object, 0x5000U);
+}
+
+// A program that is killed leaves them in the tail: at their own times, and once if the log has them, too.
+TEST_F(RecordingFileTest, BlocksThatWereJustFreedCount) {
+  FakeLog first(0);
+  first.add(1, log_kind(EventKind::kAlloc), 0x5000, 16)
+      .add(2, log_kind(EventKind::kFree), 0x6000)
+      .add(8, log_kind(EventKind::kLockAcquire), 0x7000);
+  first.add_slot(2, 0x6000).add_slot(5, 0x5000);
+  const auto read = parse_recording({main_, agent_, {first.log()}});
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const auto& log = read.value().threads.at(0).log;
+  ASSERT_EQ(log.size(), 4U);
+  EXPECT_EQ(log[1].event.object, 0x6000U);
+  EXPECT_EQ(log[2].event.kind, EventKind::kFree);
+  EXPECT_EQ(log[2].event.object, 0x5000U);
+  EXPECT_EQ(log[2].event.extent, 0U);
+  EXPECT_EQ(log[3].event.object, 0x7000U);
 }
 
 // A pthread_t is used again: the join is of the thread that had it when the join began.

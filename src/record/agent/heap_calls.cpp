@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory: blocks of the heap and mappings. What is freed is logged before, what is allocated
-// after, so that a block which goes from one thread to another is free in between.
+// after, so that a block which goes from one thread to another is free in between. What stays with its
+// thread need not be logged at all: recent_blocks.h.
 //
 // The originals may be looked up by a first call of malloc, and the lookup may allocate: such
 // requests are served from a small store that is never given back.
@@ -15,6 +16,7 @@
 
 #include "record/agent/intercept.h"
 #include "record/agent/log.h"
+#include "record/agent/recent_blocks.h"
 
 namespace deadheat::record {
 namespace {
@@ -42,13 +44,20 @@ bool is_early(const void* block) {
 }
 
 void* logged(void* block, std::size_t size, const void* code) {
-  if (block != nullptr && size != 0) log_after(kAlloc, number_of(block), size, code);
+  if (block != nullptr && size != 0) log_allocation(number_of(block), size, code);
   return block;
 }
 
-// How large it was is known offline, by its allocation.
 void log_free(void* block, const void* code) {
-  if (block != nullptr) log_before(kFree, number_of(block), 0, code);
+  if (block != nullptr) log_release(number_of(block), code);
+}
+
+// Pages: none of ours before, none of ours afterwards.
+void* mapped(void* memory, std::size_t size, const void* code) {
+  if (memory == MAP_FAILED || size == 0 || !has_log()) return memory;
+  note_allocation();
+  append(kAlloc, 0, number_of(memory), size, code, time_after());
+  return memory;
 }
 
 }  // namespace
@@ -138,16 +147,12 @@ void unlogged_free(void* block) {
 
 DEADHEAT_REPLACE(void*, mmap, void* address, std::size_t size, int protection, int flags, int file, off_t offset) {
   DEADHEAT_ORIGINAL(mmap);
-  void* const memory = original(address, size, protection, flags, file, offset);
-  if (memory != MAP_FAILED) logged(memory, size, DEADHEAT_CALLER);
-  return memory;
+  return mapped(original(address, size, protection, flags, file, offset), size, DEADHEAT_CALLER);
 }
 
 DEADHEAT_REPLACE(void*, mmap64, void* address, std::size_t size, int protection, int flags, int file, off_t offset) {
   DEADHEAT_ORIGINAL(mmap64);
-  void* const memory = original(address, size, protection, flags, file, offset);
-  if (memory != MAP_FAILED) logged(memory, size, DEADHEAT_CALLER);
-  return memory;
+  return mapped(original(address, size, protection, flags, file, offset), size, DEADHEAT_CALLER);
 }
 
 DEADHEAT_REPLACE(int, munmap, void* address, std::size_t size) {
@@ -163,6 +168,5 @@ DEADHEAT_REPLACE(void*, mremap, void* address, std::size_t size, std::size_t new
   va_end(rest);
   DEADHEAT_ORIGINAL(mremap);
   if (size != 0) log_before(kFree, number_of(address), size, DEADHEAT_CALLER);
-  void* const memory = original(address, size, new_size, flags, wanted);
-  return memory == MAP_FAILED ? memory : logged(memory, new_size, DEADHEAT_CALLER);
+  return mapped(original(address, size, new_size, flags, wanted), new_size, DEADHEAT_CALLER);
 }

@@ -12,11 +12,13 @@
 #include <csignal>
 #include <ctime>
 
+#include "record/agent/recent_blocks.h"
 #include "record/agent/system.h"
 
 namespace deadheat::record {
 
 thread_local constinit LogRecord* next_record = nullptr;
+thread_local constinit std::uint32_t own_mark = 0;
 constinit bool is_on = false;
 constinit LogClock log_clock = LogClock::kNanoseconds;
 
@@ -31,7 +33,7 @@ constinit std::uint64_t process = 0;
 // when its window is needed again: a record that a handler interrupted has the time of a whole
 // piece to be finished.
 struct OwnLog {
-  char* windows = nullptr;  // two, each as large as a piece
+  char* windows = nullptr;  // two, each as large as a piece; behind them slots of blocks (recent_blocks.h)
   std::uint32_t thread = 0;
   std::uint32_t piece = 0;  // that is being filled
   bool has_ended = false;
@@ -74,6 +76,7 @@ void stop_logging(LogStop why) {
   }
   __atomic_store_n(&is_on, false, __ATOMIC_RELAXED);
   next_record = nullptr;
+  recent_blocks.slots = nullptr;  // what is in them stays in the tail
   own.has_ended = true;
 }
 
@@ -135,7 +138,8 @@ bool begin_piece(std::uint32_t piece) {
 
 // At addresses that are multiples of a piece's size.
 bool map_windows() {
-  constexpr long kReserved = 3 * kLogPiece;
+  constexpr long kSize = kTailSize;
+  constexpr long kReserved = kSize + static_cast<long>(kLogPiece);
   const long begin = raw_call(SYS_mmap, 0, kReserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (is_error(begin)) {
     stop_logging(LogStop::kAddressSpace);
@@ -144,16 +148,16 @@ bool map_windows() {
   const long aligned = (begin + static_cast<long>(kLogPiece) - 1) & -static_cast<long>(kLogPiece);
   // Not needed: below and above the windows.
   if (aligned > begin) raw_call(SYS_munmap, begin, aligned - begin);
-  const long end = aligned + 2 * static_cast<long>(kLogPiece);
+  const long end = aligned + kSize;
   if (begin + kReserved > end) raw_call(SYS_munmap, end, begin + kReserved - end);
-  const long file = has_room_for(2 * kLogPiece) ? open_own("tail.", O_TRUNC) : -1;
+  const long file = has_room_for(kTailSize) ? open_own("tail.", O_TRUNC) : -1;
   // The disk must promise the room before it is mapped.
   const bool is_ready =
-      !is_error(file) && !is_error(raw_call(SYS_fallocate, file, 0, 0, 2 * kLogPiece)) &&
-      !is_error(raw_call(SYS_mmap, aligned, 2 * kLogPiece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0));
+      !is_error(file) && !is_error(raw_call(SYS_fallocate, file, 0, 0, kSize)) &&
+      !is_error(raw_call(SYS_mmap, aligned, kSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0));
   if (!is_error(file)) raw_call(SYS_close, file);
   if (!is_ready) {
-    raw_call(SYS_munmap, aligned, 2 * kLogPiece);
+    raw_call(SYS_munmap, aligned, kSize);
     stop_logging(LogStop::kDisk);
     return false;
   }
@@ -161,7 +165,8 @@ bool map_windows() {
   return true;
 }
 
-void log_own_stack() {
+// By the C library, which allocates: for threads that we saw begin, as those hold no lock yet.
+void log_stack_of_created() {
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
   void* lowest = nullptr;
@@ -170,6 +175,57 @@ void log_own_stack() {
     log_before(LogKind::kStack, number_of(lowest), size, nullptr);
   }
   pthread_attr_destroy(&attributes);
+}
+
+struct AddressRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+// Lines of /proc/self/maps: "begin-end ...", in hexadecimal.
+class MappingFinder {
+ public:
+  explicit MappingFinder(std::uint64_t at) : at_(at) {}
+
+  // True: found.
+  bool take(char letter) {
+    if (letter == '\n') {
+      range_ = {};
+      field_ = 0;
+    } else if (field_ < 2 && (letter == '-' || letter == ' ')) {
+      ++field_;
+      return field_ == 2 && at_ >= range_.begin && at_ < range_.end;
+    } else if (field_ < 2) {
+      std::uint64_t& number = field_ == 0 ? range_.begin : range_.end;
+      number = number * 16 + static_cast<std::uint64_t>(letter <= '9' ? letter - '0' : letter - 'a' + 10);
+    }
+    return false;
+  }
+  [[nodiscard]] const AddressRange& range() const { return range_; }
+
+ private:
+  std::uint64_t at_;
+  AddressRange range_;
+  int field_ = 0;
+};
+
+// Without the allocator: the thread may be the allocator's own, in the middle of its work and with its locks (the
+// background threads of jemalloc hung a server).
+void log_stack_of_unknown() {
+  const long file = raw_call(SYS_openat, AT_FDCWD, as_argument("/proc/self/maps"), O_RDONLY | O_CLOEXEC);
+  if (is_error(file)) return;
+  char part[512];
+  MappingFinder finder(number_of(part));
+  bool is_found = false;
+  while (!is_found) {
+    const long size = raw_call(SYS_read, file, as_argument(part), sizeof part);
+    if (size == -EINTR) continue;
+    if (is_error(size) || size == 0) break;
+    for (long at = 0; at < size && !is_found; ++at) is_found = finder.take(part[at]);
+  }
+  raw_call(SYS_close, file);
+  const AddressRange& stack = finder.range();
+  if (is_found) log_before(LogKind::kStack, stack.begin, stack.end - stack.begin, nullptr);
 }
 
 }  // namespace
@@ -223,8 +279,9 @@ void forget_logs() {
   own.has_ended = true;
   if (state != nullptr) raw_call(SYS_munmap, as_argument(state), 4096);
   state = nullptr;
-  if (own.windows != nullptr) raw_call(SYS_munmap, as_argument(own.windows), 2 * kLogPiece);
+  if (own.windows != nullptr) raw_call(SYS_munmap, as_argument(own.windows), kTailSize);
   own.windows = nullptr;
+  recent_blocks.slots = nullptr;
 }
 
 std::uint32_t next_thread() { return __atomic_fetch_add(&state->threads, 1U, __ATOMIC_RELAXED); }
@@ -242,9 +299,16 @@ bool begin_log(std::uint32_t thread, Origin origin) {
     first.system_id = static_cast<std::uint32_t>(raw_call(SYS_gettid));
     first.is_root = origin == Origin::kUnknown ? 1 : 0;
     *header = first;
+    own_mark = thread + 1;
+    recent_blocks = {reinterpret_cast<LogRecord*>(own.windows + 2 * kLogPiece), 0, 0};
+    note_allocation();  // of the stack, and of what the thread may hold from before
   }
   log_after(LogKind::kBegin, pthread_self(), 0, nullptr);
-  log_own_stack();
+  if (origin == Origin::kCreated) {
+    log_stack_of_created();
+  } else {
+    log_stack_of_unknown();
+  }
   return true;
 }
 
@@ -255,6 +319,7 @@ bool begin_unknown_thread() {
 
 void end_log() {
   if (reinterpret_cast<std::uint64_t>(next_record) < kLowestRecord) return;
+  log_all_slots();
   append(log_kind(EventKind::kThreadExit), 0, 0, 0, nullptr, time_before());
   const SignalsBlocked blocked;
   next_record = nullptr;
@@ -265,7 +330,7 @@ void end_log() {
     make_path(path, "tail.", &own.thread);
     raw_call(SYS_unlinkat, AT_FDCWD, as_argument(path.text), 0);
   }
-  raw_call(SYS_munmap, as_argument(own.windows), 2 * kLogPiece);
+  raw_call(SYS_munmap, as_argument(own.windows), kTailSize);
   own.windows = nullptr;
 }
 

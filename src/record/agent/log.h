@@ -24,6 +24,8 @@ namespace deadheat::record {
 
 // The next record of this thread; nullptr (or a little above): it has no log.
 extern thread_local constinit LogRecord* next_record __attribute__((visibility("hidden"), tls_model("initial-exec")));
+// The number of the thread whose log it is, plus 1; 0 before it has one.
+extern thread_local constinit std::uint32_t own_mark __attribute__((visibility("hidden"), tls_model("initial-exec")));
 extern constinit bool is_on;  // this process is recorded
 extern constinit LogClock log_clock;
 
