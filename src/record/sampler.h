@@ -13,7 +13,7 @@
 // The clock's timer has two forms. One that goes with the threads is stopped and started at every switch of threads,
 // which costs a server that waits for its clients more than the samples do. One that goes with the processors runs
 // through; it interrupts everybody, what it sees of others is dropped, and it takes a privilege
-// (docs/decisions/0016-timers-of-processors.md).
+// (docs/decisions/0018-timers-of-processors.md).
 #pragma once
 
 #include <cstddef>
