@@ -167,7 +167,7 @@ tables_of_found() {
 # From sampling-horizon.tsv: the races of sampling_cold with the usual horizon.
 table_of_horizon() {
   # shellcheck disable=SC2016 # words for a page
-  printf '\nAll this is with `--horizon forever`. With the usual horizon, which is as long as 10 periods, percentage of the runs:\n\n'
+  printf '\nAll this is with `--horizon forever`. With the usual horizon, which is as long as 3 periods, percentage of the runs:\n\n'
   awk -F'\t' '
     {
       if (!($2 in known)) { known[$2] = 1; race[++races] = $2 }
@@ -257,11 +257,12 @@ measure_sampling_rate() {
   say "sampling: effective rates"
   build_sampling_driver
   build_sampling_programs
-  sampled_programs 6 400 | while read -r program _ with percent; do
+  # A second or more each: at 1% a period comes every tenth of a second.
+  sampled_programs 20 1200 | while read -r program _ with percent; do
     printf '%s\t%s %s %s\n' "$program" "$with" "$program" "$percent"
   done >"$results/sampling-rate.commands"
   g++ -std=c++20 -O2 -static bench/programs/measure.cpp -o "$results/measure"
-  sampled_programs 6 400 | while read -r program without _ percent; do
+  sampled_programs 20 1200 | while read -r program without _ percent; do
     printf '%s\t%s %s %s\n' "$program" "$without" "$program" "$percent"
   done | "$results/measure" --runs 2 >"$results/sampling-rate.native"
   sampling_driver effective "$plan" <"$results/sampling-rate.commands" >"$results/sampling-rate.tsv"

@@ -79,7 +79,7 @@ void add_sampling_options(CLI::App& command, SamplingOptions& target) {
   command
       .add_option_function<std::string>(
           "--horizon", [&target](const std::string& text) { target.horizon_us = parse_horizon(text); },
-          "Drop records after so much further work, as 10ms (default: ten periods); forever: keep them all")
+          "Drop records after so much further work, as 10ms (default: three periods); forever: keep them all")
       ->check(CLI::Validator(check_horizon, ""))
       ->option_text("TIME");
   // What options.def can hold; 0 is another seed in every run.

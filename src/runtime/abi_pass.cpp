@@ -27,10 +27,21 @@
 namespace deadheat::runtime {
 namespace {
 
-// A range that is settled: in this epoch, by this place in the code.
+// When a range was settled. For a thread that samples or checks everything: the epoch. Outside of
+// periods: the time in which no record is added, which no epoch equals (sampling.h); 0: there is none. A
+// range that was checked then can only meet fewer records when it comes again, all of which are ordered before
+// the thread, do not conflict, or have been reported.
+[[gnu::always_inline]] inline std::uint64_t time_of_settling() {
+  if (!samples || current.epoch_bits != kNoRecord) [[likely]]
+    return current.epoch_bits;
+  const std::uint64_t quiet = quiet_time.load(std::memory_order_relaxed);
+  return quiet == 0 || current.cell_mask == 0 ? 0 : quiet << CellEntry::kEpochShift | kNoRecord;
+}
+
+// A range that is settled: at this time, by this place in the code.
 struct SettledRange {
   Address code = 0;
-  std::uint64_t epoch_bits = 0;
+  std::uint64_t settled_at = 0;
   std::uint64_t forgotten = 0;
   Footprint footprint;
 };
@@ -54,14 +65,16 @@ bool is_settled_range(Address code, const Footprint& footprint) {
   for (std::uint32_t place = 0; place < kPlaces; ++place) {
     const SettledRange& range = settled_range(code, place);
     if (range.code != code) continue;
-    return range.epoch_bits == current.epoch_bits && range.forgotten == current.forgotten &&
+    const std::uint64_t now = time_of_settling();
+    return range.settled_at == now && now != 0 && range.forgotten == current.forgotten &&
            contains(range.footprint, footprint);
   }
   return false;
 }
 
-// In the place of the last one from here, or of one that is of no use any more.
-void remember(Address code, const Footprint& footprint) {
+// In the place of the last one from here, or of one that is of no use any more. `now` is from before it was
+// looked at.
+void remember(Address code, const Footprint& footprint, std::uint64_t now) {
   SettledRange* chosen = &settled_range(code, 0);
   for (std::uint32_t place = 0; place < kPlaces; ++place) {
     SettledRange& range = settled_range(code, place);
@@ -69,9 +82,9 @@ void remember(Address code, const Footprint& footprint) {
       chosen = &range;
       break;
     }
-    if (range.epoch_bits != current.epoch_bits) chosen = &range;
+    if (range.settled_at != now) chosen = &range;
   }
-  *chosen = {code, current.epoch_bits, current.forgotten, footprint};
+  *chosen = {code, now, current.forgotten, footprint};
 }
 
 // What a loop does to memory, from one place in the code.
@@ -198,7 +211,12 @@ void note_sampled(ThreadState& self, AccessKind kind, const Footprint& footprint
   const RuntimeScope scope;
   ThreadState& self = *current.state;
   const SamplingEvent event(self);
-  if (is_unsampled(self)) return check_unsampled_footprint(self, kind, footprint, code);
+  if (is_unsampled(self)) {
+    const std::uint64_t now = time_of_settling();
+    check_unsampled_footprint(self, kind, footprint, code);
+    if (now != 0) remember(code, footprint, now);
+    return;
+  }
   const LongSamplingEvent timed(self, footprint.end() - footprint.begin);
   const std::uint64_t place = code_and_shape(code, {size_code(footprint.size), 0});
   OriginId origin = cached_origin(place);
@@ -206,7 +224,7 @@ void note_sampled(ThreadState& self, AccessKind kind, const Footprint& footprint
   if (samples) note_sampled(self, kind, footprint);
   self.range_number = 0;
   check_parts(self, {kind, origin, code}, footprint);
-  remember(code, footprint);
+  remember(code, footprint, current.epoch_bits);
 }
 
 // The first of the whole words [word, end) that is not settled; `end` if there is none.
@@ -290,7 +308,9 @@ constexpr std::uint64_t kFewBytes = 512;
     return check_footprint(kind, footprint, code);
   }
   if (!is_short_and_settled(kind, footprint)) return check_footprint(kind, footprint, code);
-  if (!footprint.is_dense() || footprint.end() - footprint.begin > kFewBytes) remember(code, footprint);
+  if (!footprint.is_dense() || footprint.end() - footprint.begin > kFewBytes) {
+    remember(code, footprint, current.epoch_bits);
+  }
 }
 
 // As the pass encodes it: pass/range_shape.h.

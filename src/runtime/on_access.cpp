@@ -330,13 +330,19 @@ template <AccessKind kKind, std::size_t kSize>
 [[gnu::noinline]] void check_at_times(Address address, Address code) {
   if (current.inside != 0 || detection_is_off.load(std::memory_order_relaxed)) return;
   const RuntimeScope scope;
+  if (kSize <= 8 && (address & 7) + kSize <= 8 && is_outside_of_periods()) {
+    const auto mask = static_cast<ByteMask>(((1U << kSize) - 1) << (address & 7));
+    if (leaves_all(*cell_of(address), kKind, mask, ThreadView(*current.state))) return;
+  }
   ThreadState& self = runtime::self();
   if (self.ignore.ignores(kKind)) return;
   const SamplingEvent event(self);
   const Address end = address + kSize;
   self.range_number = 0;
   if (is_unsampled(self)) return check_unsampled(self, kKind, address, end, code_of_access<kSize>(code));
-  const OriginId origin = origin_of(self, code_of_access<kSize>(code));
+  const std::uint64_t place = code_of_access<kSize>(code);
+  OriginId origin = self.origins == nullptr ? OriginId::kUnknown : cached_in(self.origins, cache_key(place));
+  if (origin == OriginId::kUnknown) origin = origin_of(self, place);
   check_words<kKind>(self, address, end, [origin] { return origin; });
 }
 

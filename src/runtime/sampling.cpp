@@ -18,10 +18,11 @@ namespace deadheat::runtime {
 
 bool samples = false;
 std::atomic<bool> period_is_open{false};
+std::atomic<std::uint64_t> quiet_time{0};
 
 namespace {
 
-constexpr int kTimedShift = 4;  // one event in 16, outside of periods
+constexpr int kTimedShift = 4;  // one event in 16
 // Ticks. A longer event was interrupted: the time belongs to others.
 constexpr std::uint64_t kLongestEvent = 1 << 15;
 constexpr std::uint64_t kLongestInPeriod = 1 << 18;  // races are told
@@ -58,17 +59,15 @@ void begin_sampling_event(ThreadState& self) {
   if (own.has_unnamed_locks && current.state == &self && peek(current.runs_unchecked) == 0) [[unlikely]]
     name_held_locks(self);
   own.random = own.random * 0x5851f42d4c957f2dULL + 0x14057b7ef767814fULL;
-  const bool is_timed = self.clock.is_sampling() || (own.random >> (64 - kTimedShift)) == 0;
-  own.timed_since = is_timed ? __rdtsc() : 0;
+  own.timed_since = (own.random >> (64 - kTimedShift)) == 0 ? __rdtsc() : 0;
 }
 
 void end_sampling_event(ThreadState& self) {
   ThreadSampling& own = self.sampling;
   if (own.depth == 1 && own.timed_since != 0) {
     const std::uint64_t ticks = __rdtsc() - own.timed_since;
-    const bool is_sampling = self.clock.is_sampling();
-    const std::uint64_t most = is_sampling ? kLongestInPeriod : kLongestEvent;
-    put(own.cost, own.cost + ((ticks < most ? ticks : most) << (is_sampling ? 0 : kTimedShift)));
+    const std::uint64_t most = self.clock.is_sampling() ? kLongestInPeriod : kLongestEvent;
+    put(own.cost, own.cost + ((ticks < most ? ticks : most) << kTimedShift));
   }
   __asm__ volatile("" ::: "memory");
   --own.depth;
@@ -93,6 +92,7 @@ void end_sampling_of(ThreadState& self) {
 void reset_period() {
   const bool samples_all = options().rate >= static_cast<std::int64_t>(raw_report::kWholeRate) && options().budget == 0;
   period_is_open.store(samples_all, std::memory_order_relaxed);
+  quiet_time.store(0, std::memory_order_relaxed);
 }
 
 void set_up_sampling() {

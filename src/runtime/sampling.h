@@ -25,6 +25,10 @@ namespace deadheat::runtime {
 // Constant once the runtime has started.
 [[gnu::visibility("hidden")]] extern bool samples;
 [[gnu::visibility("hidden")]] extern std::atomic<bool> period_is_open;
+// Not 0 between two periods, from when nobody records any more until the next one is about to open: then
+// records only go. Another number each time. What was checked against all of them in this time need not
+// be checked again. Written by the controller.
+[[gnu::visibility("hidden")]] extern std::atomic<std::uint64_t> quiet_time;
 
 // Of one thread. Written by the thread itself, read by the controller.
 struct ThreadSampling {
@@ -56,6 +60,10 @@ inline constexpr std::uint64_t kNoSecondRecord = std::uint64_t{1} << CellEntry::
 // A thread that does not sample and has not been nudged.
 [[nodiscard, gnu::always_inline]] inline bool is_left_alone() {
   return current.epoch_bits == kNoRecord && current.cell_mask != 0 && current.inside == 0;
+}
+// A thread that does not sample and has no reason to.
+[[nodiscard, gnu::always_inline]] inline bool is_outside_of_periods() {
+  return current.epoch_bits == kNoRecord && current.cell_mask != 0 && !period_is_open.load(std::memory_order_relaxed);
 }
 
 void begin_sampling_event(ThreadState& self);

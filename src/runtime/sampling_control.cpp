@@ -222,6 +222,7 @@ class Controller {
   void change_period() {
     const bool opens = periods_.is_open();
     if (opens) {
+      quiet_time.store(0, std::memory_order_relaxed);  // before the barrier of has_nobody_in_event()
       if (may_run_unchecked()) {
         forbid_unchecked_code();
         pause(kGraceOfUncheckedCode);
@@ -233,10 +234,11 @@ class Controller {
       static_cast<void>(measure());  // what was done meanwhile was not sampled
     }
     period_is_open.store(opens, std::memory_order_seq_cst);
+    changed_at_ = read_clock(CLOCK_MONOTONIC);
     if (opens) return;
     closed_at_ = latest_work_;
     look_wait_ = kFirstLook;
-    next_look_ = read_clock(CLOCK_MONOTONIC) + look_wait_;
+    next_look_ = changed_at_ + look_wait_;
   }
 
   static void pause(std::uint64_t time) {
@@ -254,6 +256,7 @@ class Controller {
     look_wait_ *= 2;
     next_look_ = wall + look_wait_;
     if (raw_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0 || is_anybody_recording()) return;
+    if (quiet_time.load(std::memory_order_relaxed) == 0) quiet_time.store(++quiet_times_, std::memory_order_relaxed);
     drops_all_ = is_late;
     const std::uint32_t left = drop_granules(drop_granule, this);
     {
@@ -393,6 +396,9 @@ class Controller {
     }
     std::uint64_t time = at_least_zero(change, now.work.all) / threads_at_once_;
     if (has_records && time > look_wait_) time = look_wait_;
+    // Threads are slower in a period, nobody knows how much: it may end an eighth too late.
+    const std::uint64_t open_for = period_is_open.load(std::memory_order_relaxed) ? wall - changed_at_ : 0;
+    if (time < open_for / 8) time = open_for / 8;
     if (time < idle_wait_) time = idle_wait_;
     if (time < kShortestWait) time = kShortestWait;
     if (time > kLongestWait) time = kLongestWait;
@@ -422,7 +428,7 @@ class Controller {
   static constexpr std::uint32_t kFewThreads = 64;
   static constexpr std::uint32_t kTries = 1000;
   static constexpr std::uint64_t kFirstLook = 100 * kMicrosecond;
-  static constexpr std::uint64_t kHorizonInPeriods = 10;
+  static constexpr std::uint64_t kHorizonInPeriods = 3;
   static constexpr std::uint64_t kLeastWork = 8;  // one part of so many of all processor time
   // What progress says of the pace (core/pace.h): little if there is little of it, in all or
   // for the time.
@@ -455,9 +461,11 @@ class Controller {
   // next whether they can still race, in time.
   std::uint64_t horizon_ = raw_report::kForever;
   std::uint64_t closed_at_ = 0;
+  std::uint64_t changed_at_ = 0;  // when the last period began or ended, in time
   std::uint64_t look_wait_ = 0;
   std::uint64_t next_look_ = 0;
   std::uint64_t expired_ = 0;
+  std::uint64_t quiet_times_ = 0;
   bool drops_all_ = false;
   GrowableArray<std::uint64_t, PageSource> dropped_chains_;
   std::uint64_t budget_ = 0;

@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <cstdio>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "runtime/sampling.h"
@@ -104,6 +107,28 @@ TEST_F(ShadowPages, AGranuleThatMustStayKeepsItsRecords) {
   EXPECT_FALSE(is_empty(kept));
   EXPECT_EQ(drop_all(), 0U);
   EXPECT_TRUE(is_empty(kept));
+}
+
+// What the system says of the mapping that the address is in.
+std::string flags_of_mapping(Address address) {
+  std::ifstream mappings("/proc/self/smaps");
+  std::string line;
+  bool is_in = false;
+  while (std::getline(mappings, line)) {
+    Address begin = 0;
+    Address end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) is_in = begin <= address && address < end;
+    if (is_in && line.starts_with("VmFlags:")) return line + " ";
+  }
+  return "";
+}
+
+TEST_F(ShadowPages, LargeBlocksHaveLargePagesOfCells) {
+  const auto middle = reinterpret_cast<Address>(cell_of(granule(3000)));
+  clear_shadow(granule(0), 1 << 20);
+  EXPECT_EQ(flags_of_mapping(middle).find(" hg "), std::string::npos);
+  clear_shadow(granule(0), 6000 * kGranule);
+  EXPECT_NE(flags_of_mapping(middle).find(" hg "), std::string::npos);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "runtime/access_check.h"
 #include "runtime/cell_blocks.h"
+#include "runtime/range_check.h"
 #include "runtime/sampling.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/stand_in.h"
@@ -115,6 +116,106 @@ TEST_F(Unsampled, TheFirstPlaceIsKeptAsLongAsThereAreOthers) {
   run_threads(1, [&](int) { pass_by(AccessKind::kWrite, words.address(0) + 4, 4); });
   EXPECT_EQ(words.races(0), 2U);
   EXPECT_TRUE(is_empty_at_first_sight(words.address(0)));
+}
+
+// The thread notices whether a period is open.
+void look_for_period() {
+  alignas(8) static std::uint64_t own_words[8] = {};
+  current.cell_mask = 0;
+  record<AccessKind::kRead, 8>(reinterpret_cast<Address>(&own_words[thread_number(*current.state) % 8]));
+  EXPECT_EQ(is_unsampled(*current.state), !period_is_open);
+}
+void stop_sampling() {
+  period_is_open = false;
+  look_for_period();
+}
+std::uint64_t checked_reads() { return current.state->sampling.checked_accesses[0]; }
+
+TEST_F(Unsampled, AReadOfWhatOthersHaveReadIsNoEvent) {
+  WatchedWords words(1);
+  run_threads(1, [&](int) { record<AccessKind::kRead, 8>(words.address(0)); });
+  const std::uint64_t recorded = cell_of(words.address(0))->entries[0].load();
+  run_threads(1, [&](int) {
+    stop_sampling();
+    for (int time = 0; time < 3; ++time) record<AccessKind::kRead, 4>(words.address(0) + 4);
+    EXPECT_EQ(checked_reads(), 0U);
+    EXPECT_EQ(cell_of(words.address(0))->entries[0].load(), recorded);
+    record<AccessKind::kWrite, 4>(words.address(0));
+  });
+  EXPECT_EQ(words.races(0), 1U);
+}
+
+TEST_F(Unsampled, AReadOfWhatWasWrittenIsOne) {
+  WatchedWords words(2);
+  run_threads(1, [&](int) {
+    record<AccessKind::kWrite, 4>(words.address(0));
+    record<AccessKind::kRead, 8>(words.address(1));
+    record<AccessKind::kWrite, 4>(words.address(1));
+  });
+  run_threads(1, [&](int) {
+    stop_sampling();
+    record<AccessKind::kRead, 4>(words.address(0) + 4);
+    EXPECT_EQ(words.races(0), 0U);
+    record<AccessKind::kRead, 8>(words.address(0));
+    record<AccessKind::kRead, 1>(words.address(1));
+  });
+  EXPECT_EQ(words.races(0), 1U);
+  EXPECT_EQ(words.races(1), 1U);
+}
+
+// A loop that reads all words, or writes them.
+void loop_over(const WatchedWords& words, AccessKind kind) {
+  check_range(words.address(0), 8, words.size(), 8U << 1 | (is_write(kind) ? 1 : 0), kCode + raw(kind));
+}
+
+TEST_F(Unsampled, ARangeIsCheckedOnceWhileRecordsOnlyGo) {
+  WatchedWords words(100);
+  run_threads(1, [&](int) {
+    look_for_period();
+    loop_over(words, AccessKind::kRead);
+  });
+  run_threads(1, [&](int) {
+    stop_sampling();
+    loop_over(words, AccessKind::kRead);
+    loop_over(words, AccessKind::kRead);
+    EXPECT_EQ(checked_reads(), 200U);  // others may record
+    quiet_time = 1;
+    loop_over(words, AccessKind::kRead);
+    loop_over(words, AccessKind::kRead);
+    EXPECT_EQ(checked_reads(), 300U);
+    quiet_time = 2;  // there was a period in between
+    loop_over(words, AccessKind::kRead);
+    EXPECT_EQ(checked_reads(), 400U);
+    loop_over(words, AccessKind::kWrite);
+    quiet_time = 0;
+  });
+  for (std::size_t index = 0; index < words.size(); ++index) EXPECT_EQ(words.races(index), 1U) << index;
+}
+
+TEST_F(Unsampled, ARangeThatWasCheckedMeetsRecordsOfTheNextPeriod) {
+  WatchedWords words(10);
+  run_threads(2, [&](int index) {
+    static RoundBarrier barrier(2);
+    if (index == 0) {
+      stop_sampling();
+      quiet_time = 1;
+      loop_over(words, AccessKind::kRead);
+      quiet_time = 0;
+      period_is_open = true;
+      barrier.meet(0);
+      barrier.meet(1);
+      period_is_open = false;
+      quiet_time = 2;
+      loop_over(words, AccessKind::kRead);
+      quiet_time = 0;
+    } else {
+      barrier.meet(0);
+      look_for_period();
+      loop_over(words, AccessKind::kWrite);
+      barrier.meet(1);
+    }
+  });
+  for (std::size_t index = 0; index < words.size(); ++index) EXPECT_EQ(words.races(index), 1U) << index;
 }
 
 // Two record in bytes of their own, two remove: of these cells some grow chains.
