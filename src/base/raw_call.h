@@ -24,6 +24,9 @@ inline long raw_call(long number, long a = 0, long b = 0, long c = 0, long d = 0
   return result;
 }
 
+// Of a result of raw_call().
+[[nodiscard]] inline bool is_error(long result) { return result < 0 && result > -4096; }
+
 inline long as_argument(const volatile void* pointer) { return reinterpret_cast<long>(pointer); }
 
 // Of one of the system's clocks, in nanoseconds; 0 if there is no such clock.

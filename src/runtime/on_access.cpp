@@ -85,7 +85,9 @@ namespace {
 void check_word(ThreadState& self, ShadowCell& cell, const CellAccess& access, Address word) {
   while (check_once(self, cell, access, word) == Outcome::kAgain) {
   }
-  if (samples && is_link(cell.entries[1].load(std::memory_order_relaxed))) keep_visible(cell);
+  // Whatever became of a chain: when it shrinks, an entry of it comes to the second place, and who emptied the first
+  // meanwhile has not seen it there.
+  if (samples && cell.entries[1].load(std::memory_order_relaxed) != 0) keep_visible(cell);
 }
 
 // A word is about to get an entry.

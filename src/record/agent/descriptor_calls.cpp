@@ -22,9 +22,9 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "record/agent/intercept.h"
+#include "base/raw_call.h"
+#include "base/replaced_functions.h"
 #include "record/agent/log.h"
-#include "record/agent/system.h"
 
 namespace deadheat::record {
 namespace {

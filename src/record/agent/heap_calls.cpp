@@ -14,7 +14,7 @@
 #include <cstdarg>
 #include <cstdint>
 
-#include "record/agent/intercept.h"
+#include "base/replaced_functions.h"
 #include "record/agent/log.h"
 #include "record/agent/recent_blocks.h"
 

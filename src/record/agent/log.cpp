@@ -12,8 +12,9 @@
 #include <csignal>
 #include <ctime>
 
+#include "base/raw_call.h"
+#include "base/signals_blocked.h"
 #include "record/agent/recent_blocks.h"
-#include "record/agent/system.h"
 
 namespace deadheat::record {
 
@@ -229,15 +230,6 @@ void log_stack_of_unknown() {
 }
 
 }  // namespace
-
-SignalsBlocked::SignalsBlocked() {
-  const std::uint64_t all = ~std::uint64_t{0};
-  raw_call(SYS_rt_sigprocmask, SIG_BLOCK, as_argument(&all), as_argument(&before_), sizeof before_);
-}
-
-SignalsBlocked::~SignalsBlocked() {
-  raw_call(SYS_rt_sigprocmask, SIG_SETMASK, as_argument(&before_), 0, sizeof before_);
-}
 
 std::uint64_t read_time() {
   timespec time{};

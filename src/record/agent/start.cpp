@@ -12,9 +12,9 @@
 #include <cstdlib>
 #include <initializer_list>
 
-#include "record/agent/intercept.h"
+#include "base/raw_call.h"
+#include "base/replaced_functions.h"
 #include "record/agent/log.h"
-#include "record/agent/system.h"
 #include "record/agent/thread_calls.h"
 
 // What pthread_atfork calls; the agent is never unloaded.

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <ctime>
 
-#include "record/agent/intercept.h"
+#include "base/replaced_functions.h"
 #include "record/agent/log.h"
 
 namespace deadheat::record {

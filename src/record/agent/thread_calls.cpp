@@ -7,8 +7,8 @@
 
 #include <cstdlib>
 
+#include "base/replaced_functions.h"
 #include "record/agent/heap_calls.h"
-#include "record/agent/intercept.h"
 #include "record/agent/log.h"
 #include "record/agent/thread_calls.h"
 

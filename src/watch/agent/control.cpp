@@ -19,6 +19,7 @@
 
 #include "base/immortal.h"
 #include "base/random.h"
+#include "base/signals_blocked.h"
 #include "watch/agent/attach.h"
 #include "watch/agent/budget.h"
 #include "watch/agent/code_ranges.h"

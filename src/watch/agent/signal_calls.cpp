@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "watch/agent/intercept.h"
+#include "base/replaced_functions.h"
 #include "watch/agent/signals.h"
 
 using namespace deadheat::watch;

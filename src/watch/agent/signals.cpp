@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "base/signals_blocked.h"
 #include "watch/agent/signal_calls.h"
 #include "watch/agent/system.h"
 

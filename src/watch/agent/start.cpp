@@ -11,10 +11,10 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "base/replaced_functions.h"
 #include "watch/agent/breakpoints.h"
 #include "watch/agent/code_ranges.h"
 #include "watch/agent/control.h"
-#include "watch/agent/intercept.h"
 #include "watch/agent/settings.h"
 #include "watch/agent/signal_calls.h"
 #include "watch/agent/signals.h"

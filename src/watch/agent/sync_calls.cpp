@@ -10,7 +10,7 @@
 
 #include <ctime>
 
-#include "watch/agent/intercept.h"
+#include "base/replaced_functions.h"
 #include "watch/agent/threads.h"
 
 // DEADHEAT_SYNC(name, (parameters), (arguments)): all of them return int.

@@ -83,13 +83,4 @@ void wait_while(const volatile void* word, std::uint32_t value, std::uint64_t na
 
 void wake_waiters(const volatile void* word) { raw_call(SYS_futex, as_argument(word), FUTEX_WAKE_PRIVATE, 64); }
 
-SignalsBlocked::SignalsBlocked() {
-  const std::uint64_t all = ~std::uint64_t{0};
-  raw_call(SYS_rt_sigprocmask, SIG_BLOCK, as_argument(&all), as_argument(&before_), sizeof before_);
-}
-
-SignalsBlocked::~SignalsBlocked() {
-  raw_call(SYS_rt_sigprocmask, SIG_SETMASK, as_argument(&before_), 0, sizeof before_);
-}
-
 }  // namespace deadheat::watch

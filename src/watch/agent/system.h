@@ -43,17 +43,4 @@ std::size_t peek_bytes(Address address, void* to, std::size_t bytes);
 void wait_while(const volatile void* word, std::uint32_t value, std::uint64_t nanoseconds);
 void wake_waiters(const volatile void* word);
 
-// All signals are blocked during its life. Only code that is never patched may run
-// meanwhile: an int3 would end the process.
-class SignalsBlocked {
- public:
-  SignalsBlocked();
-  ~SignalsBlocked();
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  std::uint64_t before_ = 0;
-};
-
 }  // namespace deadheat::watch

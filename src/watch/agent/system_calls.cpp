@@ -5,8 +5,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "base/replaced_functions.h"
 #include "watch/agent/control.h"
-#include "watch/agent/intercept.h"
 #include "watch/agent/signals.h"
 #include "watch/agent/threads.h"
 

@@ -9,8 +9,8 @@
 #include <pthread.h>
 #include <threads.h>
 
+#include "base/replaced_functions.h"
 #include "watch/agent/control.h"
-#include "watch/agent/intercept.h"
 #include "watch/agent/signals.h"
 #include "watch/agent/threads.h"
 

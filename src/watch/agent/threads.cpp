@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch/agent/threads.h"
 
+#include "base/signals_blocked.h"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/syscall.h>
