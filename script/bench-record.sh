@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154
 # The part `record` of script/bench, which sources this: what recording costs, what a recording is
-# worth, and how long its analysis takes. Needs pbzip2 and redis (Debian: pbzip2 redis-server redis-tools);
+# worth, and how long its analysis takes. Needs pbzip2, redis and memcached (Debian: pbzip2 redis-server redis-tools
+# memcached libmemcached-tools);
 # what is not there is left out.
 
 readonly record_work="$results/record"
@@ -60,6 +61,35 @@ measure_redis() {
   echo "| redis-server --io-threads $threads, $record_requests writes and as many reads | $(least "${plain[@]}") | $(least "${recorded[@]}") | $(ratio_of "$(least "${plain[@]}")" "$(least "${recorded[@]}")") |"
 }
 
+# memcached_cpu [RECORDER...]: as redis_cpu, of a memcached with two threads. It ends by SIGTERM.
+memcached_cpu() {
+  local port=17380 process="$record_work/memcached.pid" test
+  rm -f "$process"
+  { cpu_seconds "$@" memcached -u "$(id -un)" -t 2 -l 127.0.0.1 -p "$port" -P "$process" >"$record_work/memcached.cpu"; } &
+  local server=$!
+  for _ in $(seq 50); do
+    if [[ -s "$process" ]]; then break; fi
+    sleep 0.1
+  done
+  for test in set get; do
+    memcslap --servers="127.0.0.1:$port" --concurrency=8 --execute-number="$((record_requests / 8))" --test="$test" \
+      >/dev/null 2>&1 || true
+  done
+  kill -TERM "$(cat "$process")"
+  wait "$server"
+  cat "$record_work/memcached.cpu"
+}
+
+measure_memcached() {
+  local rounds="$1" at plain=() recorded=()
+  command -v memcached >/dev/null && command -v memcslap >/dev/null || return 0
+  for ((at = 0; at < rounds; ++at)); do
+    plain+=("$(memcached_cpu)")
+    recorded+=("$(memcached_cpu "$deadheat" record -q --hz 1000 -o "$record_work/memcached")")
+  done
+  echo "| memcached -t 2, $record_requests writes and as many reads | $(least "${plain[@]}") | $(least "${recorded[@]}") | $(ratio_of "$(least "${plain[@]}")" "$(least "${recorded[@]}")") |"
+}
+
 # One line of a recording: accesses per sample, size, time.
 describe_recording() {
   local stats raw
@@ -109,6 +139,7 @@ measure_record() {
     measure_pbzip2 "$rounds"
     measure_redis "$rounds" 2
     measure_redis "$rounds" 1
+    measure_memcached "$rounds"
     for ((at = 0; at < runs; ++at)); do
       "$deadheat" record -q --hz 1000 -o "$record_work/racy.$at" "$record_work/racy" 40000000 >/dev/null
     done
@@ -120,6 +151,7 @@ measure_record() {
     describe_recording "$record_work/racy.0" "histograms (record_racy)"
     if [[ -d "$record_work/pbzip2" ]]; then describe_recording "$record_work/pbzip2" "pbzip2"; fi
     if [[ -d "$record_work/redis" ]]; then describe_recording "$record_work/redis" "redis-server"; fi
+    if [[ -d "$record_work/memcached" ]]; then describe_recording "$record_work/memcached" "memcached"; fi
     echo
     echo "The race of record_racy is found in $(found_in "$runs") recordings, with RaceZ's single block in $(
       found_in "$runs" --racez), from the samples alone in $(found_in "$runs" --raw)."
