@@ -196,11 +196,18 @@ void WatchSession::take_modules(std::uint32_t process, LoadedModules loaded) {
 }
 
 void WatchSession::read_what_waits() {
-  for (auto& [process, loaded] : std::exchange(waiting_modules_, {})) read_modules(process, loaded);
+  // At the end of a quiet watch nobody asks where code and atomic variables are; to read that takes a tenth of a second.
+  const bool are_needed = !waiting_collisions_.empty() || !root_.empty();
+  for (auto& [process, loaded] : std::exchange(waiting_modules_, {})) {
+    if (are_needed) read_modules(loaded);
+    const RawPacket packet{process, ModulesPacket{std::move(loaded.modules)}};
+    static_cast<void>(report_.add(packet));
+    static_cast<void>(suspects_.add(packet));
+  }
   for (watch::Collision& collision : std::exchange(waiting_collisions_, {})) add_collision(std::move(collision));
 }
 
-void WatchSession::read_modules(std::uint32_t process, LoadedModules& loaded) {
+void WatchSession::read_modules(LoadedModules& loaded) {
   for (RawModule& module : loaded.modules) {
     if (!root_.empty()) module.path = root_ + module.path;
     module.load_bias = load_bias_of(module);
@@ -208,9 +215,6 @@ void WatchSession::read_modules(std::uint32_t process, LoadedModules& loaded) {
     auto data = atomic_data_by_debug_information(module.path);
     if (!data.empty()) atomic_modules_.push_back({module.begin, module.end, module.load_bias, std::move(data)});
   }
-  const RawPacket packet{process, ModulesPacket{std::move(loaded.modules)}};
-  static_cast<void>(report_.add(packet));
-  static_cast<void>(suspects_.add(packet));
 }
 
 bool WatchSession::is_atomic_variable(std::uint64_t address) const {

@@ -48,7 +48,7 @@ class WatchSession {
   // Debug information and unwind tables are read when a race wants them, or at the end: that takes a tenth of a second,
   // on processors that the program has a use for.
   void take_modules(std::uint32_t process, LoadedModules loaded);
-  void read_modules(std::uint32_t process, LoadedModules& loaded);
+  void read_modules(LoadedModules& loaded);
   void read_what_waits();
   [[nodiscard]] bool is_atomic_variable(std::uint64_t address) const;
   void take_collision(const watch::Collision& collision);
