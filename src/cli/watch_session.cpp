@@ -196,7 +196,8 @@ void WatchSession::take_modules(std::uint32_t process, LoadedModules loaded) {
 }
 
 void WatchSession::read_what_waits() {
-  // At the end of a quiet watch nobody asks where code and atomic variables are; to read that takes a tenth of a second.
+  // At the end of a quiet watch nobody asks where code and atomic variables are; to read that takes a tenth of a
+  // second.
   const bool are_needed = !waiting_collisions_.empty() || !root_.empty();
   for (auto& [process, loaded] : std::exchange(waiting_modules_, {})) {
     if (are_needed) read_modules(loaded);
