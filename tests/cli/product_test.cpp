@@ -140,7 +140,9 @@ set_tests_properties(known new PROPERTIES ENVIRONMENT
   "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tsan.supp:halt_on_error=1:second_deadlock_stack=1")
 )";
 
-constexpr char kShop[] = R"(#include <cstring>
+// Goes on after the new race for so long that it does not end by itself before it is ended.
+constexpr char kShop[] = R"(#include <chrono>
+#include <cstring>
 #include <thread>
 int visits = 0;
 int stock = 0;
@@ -151,6 +153,7 @@ int main(int, char** arguments) {
   std::thread other(work);
   work();
   other.join();
+  if (work == sell) std::this_thread::sleep_for(std::chrono::seconds(60));
 }
 )";
 
