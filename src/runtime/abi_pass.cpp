@@ -104,12 +104,43 @@ template <AccessKind kKind>
   return settled != Settled::kNo;
 }
 
+// The first of the whole words [word, end) that is not settled; `end` if there is none.
+// Four at a time, side by side in a line, as long as it is their first entries that say
+// so.
+template <AccessKind kKind>
+[[gnu::always_inline]] inline Address skip_settled(Address word, Address end) {
+  const std::uint64_t epoch_bits = current.epoch_bits;
+  const std::uint64_t mask_bits = std::uint64_t{0xff} << CellEntry::kMaskShift;
+  const std::uint64_t care = CellEntry::care_bits(kKind, mask_bits);
+  const auto difference = [&](const ShadowCell& cell) {
+    return cell.entries[0].load(std::memory_order_relaxed) ^ (epoch_bits | mask_bits);
+  };
+  while (word < end) {
+    const ShadowCell* cells = cell_of(word);
+    if (word % 32 == 0 && end - word >= 32) {
+      const std::uint64_t all =
+          difference(cells[0]) | difference(cells[1]) | difference(cells[2]) | difference(cells[3]);
+      if ((all & care) == 0) {
+        word += 32;
+        continue;
+      }
+    }
+    if (!is_settled(*cells, kKind, epoch_bits, 0xff)) break;
+    word += 8;
+  }
+  return word;
+}
+
 // Words without regions.
 template <AccessKind kKind>
 void check_dense(ThreadState& self, OriginId origin, Address begin, Address end) {
   for (Address word = begin & ~Address{7}; word < end; word += 8) {
     const ByteMask mask = bytes_in_word(word, begin, end);
-    if (is_settled(*cell_of(word), kKind, current.epoch_bits, mask)) continue;
+    if (is_settled(*cell_of(word), kKind, current.epoch_bits, mask)) {
+      // Often the others as well.
+      if (end - word >= 16) word = skip_settled<kKind>(word + 8, end & ~Address{7}) - 8;
+      continue;
+    }
     const CellEntry own =
         CellEntry::from_bits(current.epoch_bits | CellEntry(ShortEpoch{}, mask, kKind, origin).bits());
     if (settle_word<kKind>(word, own)) continue;
@@ -225,33 +256,6 @@ void note_sampled(ThreadState& self, AccessKind kind, const Footprint& footprint
   self.range_number = 0;
   check_parts(self, {kind, origin, code}, footprint);
   remember(code, footprint, current.epoch_bits);
-}
-
-// The first of the whole words [word, end) that is not settled; `end` if there is none.
-// Four at a time, side by side in a line, as long as it is their first entries that say
-// so.
-template <AccessKind kKind>
-[[gnu::always_inline]] inline Address skip_settled(Address word, Address end) {
-  const std::uint64_t epoch_bits = current.epoch_bits;
-  const std::uint64_t mask_bits = std::uint64_t{0xff} << CellEntry::kMaskShift;
-  const std::uint64_t care = CellEntry::care_bits(kKind, mask_bits);
-  const auto difference = [&](const ShadowCell& cell) {
-    return cell.entries[0].load(std::memory_order_relaxed) ^ (epoch_bits | mask_bits);
-  };
-  while (word < end) {
-    const ShadowCell* cells = cell_of(word);
-    if (word % 32 == 0 && end - word >= 32) {
-      const std::uint64_t all =
-          difference(cells[0]) | difference(cells[1]) | difference(cells[2]) | difference(cells[3]);
-      if ((all & care) == 0) {
-        word += 32;
-        continue;
-      }
-    }
-    if (!is_settled(*cells, kKind, epoch_bits, 0xff)) break;
-    word += 8;
-  }
-  return word;
 }
 
 template <AccessKind kKind>

@@ -28,6 +28,7 @@
 #include "runtime/races.h"
 #include "runtime/racy_words.h"
 #include "runtime/record.h"
+#include "runtime/sampled_access.h"
 #include "runtime/sampling.h"
 #include "runtime/settle.h"
 #include "runtime/shadow_memory.h"
@@ -88,12 +89,6 @@ void check_word(ThreadState& self, ShadowCell& cell, const CellAccess& access, A
   // Whatever became of a chain: when it shrinks, an entry of it comes to the second place, and who emptied the first
   // meanwhile has not seen it there.
   if (samples && cell.entries[1].load(std::memory_order_relaxed) != 0) keep_visible(cell);
-}
-
-// A word is about to get an entry.
-void note_sampled(ThreadState& self, AccessKind kind, Address word) {
-  note_record(word);
-  ++self.sampling.sampled_accesses[is_write(kind) ? 1 : 0];
 }
 
 void check_range(ThreadState& self, AccessKind kind, Address begin, std::size_t size, Address code, std::uint8_t flags);
@@ -332,11 +327,15 @@ template <AccessKind kKind, std::size_t kSize>
 [[gnu::noinline]] void check_at_times(Address address, Address code) {
   if (current.inside != 0 || detection_is_off.load(std::memory_order_relaxed)) return;
   const RuntimeScope scope;
-  if (kSize <= 8 && (address & 7) + kSize <= 8 && is_outside_of_periods()) {
-    const auto mask = static_cast<ByteMask>(((1U << kSize) - 1) << (address & 7));
-    if (leaves_all(*cell_of(address), kKind, mask, ThreadView(*current.state))) return;
-  }
   ThreadState& self = runtime::self();
+  if (kSize <= 8 && (address & 7) + kSize <= 8) {
+    const auto mask = static_cast<ByteMask>(((1U << kSize) - 1) << (address & 7));
+    if (is_outside_of_periods()) {
+      if (leaves_all(*cell_of(address), kKind, mask, ThreadView(self))) return;
+    } else if (record_quickly<kKind, kSize>(self, address, code_of_access<kSize>(code))) {
+      return;
+    }
+  }
   if (self.ignore.ignores(kKind)) return;
   const SamplingEvent event(self);
   const Address end = address + kSize;

@@ -22,7 +22,6 @@ std::atomic<std::uint64_t> quiet_time{0};
 
 namespace {
 
-constexpr int kTimedShift = 4;  // one event in 16
 // Ticks. A longer event was interrupted: the time belongs to others.
 constexpr std::uint64_t kLongestEvent = 1 << 15;
 constexpr std::uint64_t kLongestInPeriod = 1 << 18;  // races are told
@@ -58,8 +57,7 @@ void begin_sampling_event(ThreadState& self) {
     adopt_unseen_locks(self);
   if (own.has_unnamed_locks && current.state == &self && peek(current.runs_unchecked) == 0) [[unlikely]]
     name_held_locks(self);
-  own.random = own.random * 0x5851f42d4c957f2dULL + 0x14057b7ef767814fULL;
-  own.timed_since = (own.random >> (64 - kTimedShift)) == 0 ? __rdtsc() : 0;
+  choose_whether_timed(own);
 }
 
 void end_sampling_event(ThreadState& self) {

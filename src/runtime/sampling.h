@@ -13,6 +13,8 @@
 // and those that go through much memory, by the thread's own clock.
 #pragma once
 
+#include <x86intrin.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -68,6 +70,12 @@ inline constexpr std::uint64_t kNoSecondRecord = std::uint64_t{1} << CellEntry::
 
 void begin_sampling_event(ThreadState& self);
 void end_sampling_event(ThreadState& self);
+// One event in 16.
+inline constexpr int kTimedShift = 4;
+[[gnu::always_inline]] inline void choose_whether_timed(ThreadSampling& own) {
+  own.random = own.random * 0x5851f42d4c957f2dULL + 0x14057b7ef767814fULL;
+  own.timed_since = (own.random >> (64 - kTimedShift)) == 0 ? __rdtsc() : 0;
+}
 
 // An event of the thread, inside a RuntimeScope. Begins before it publishes or records
 // anything, and before it takes a lock.

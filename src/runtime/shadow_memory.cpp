@@ -144,15 +144,6 @@ void clear_cells(ShadowCell* begin, ShadowCell* end) {
   }
 }
 
-// Where a process samples, the cells of large blocks come and go with the periods. A page fault for each 2 KB of
-// the program, and looking up as many pages, takes longer than all checks.
-void use_large_pages(Address begin, std::size_t size) {
-  constexpr Address kLargePage = Address{1} << 21;
-  const Address first = (reinterpret_cast<Address>(cell_of(begin)) + kLargePage - 1) & ~(kLargePage - 1);
-  const Address last = (reinterpret_cast<Address>(cell_of(begin)) + size * 2) & ~(kLargePage - 1);
-  if (first < last) raw_madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
-}
-
 void release_chains(Address first, Address last, void* /*context*/) {
   const ShadowCell* const end = cell_of(last - 1) + 1;
   for (const ShadowCell* cell = cell_of(first); cell != end; ++cell) {
@@ -256,11 +247,7 @@ void clear_shadow(Address begin, std::size_t size) {
     prepare_cells(begin, size);
     return clear_cells(cell_of(begin), cell_of(begin + size - 1) + 1);
   }
-  if (size >= kLarge) {
-    give_back_shadow(begin, size);
-    if (samples) use_large_pages(begin, size);
-    return;
-  }
+  if (size >= kLarge) return give_back_shadow(begin, size);
   for_each_used_part(
       begin, size,
       [](Address first, Address last, void* /*context*/) { clear_cells(cell_of(first), cell_of(last - 1) + 1); },

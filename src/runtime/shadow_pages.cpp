@@ -41,14 +41,32 @@ constinit Immortal<GrowableArray<Address, PageSource>> gone;  // empty but while
 void set_state(Table table, Address granule, GranuleState state) {
   table[granule >> kGranuleShift].store(raw(state), std::memory_order_relaxed);
 }
-// Pages of cells that are kept without records: what a page fault costs, and the interruption
-// of all processors when the page goes, is more than all checks of a period in that page.
-constexpr std::uint32_t kMostSpare = 4096;  // 16 MB
+// Pages of cells that are there without records. They are kept up to twice as many as periods of late have
+// used: what a page fault costs, and the interruption of all processors when the page goes, is more
+// than all checks of a period in that page.
+constexpr std::uint32_t kLeastKept = 4096;  // 16 MB
+std::uint32_t most_kept = kLeastKept;
 // A granule that is unmapped with others, by the page of the table, stays counted: then fewer
 // are kept.
 std::atomic<std::uint32_t> spare_count{0};
 void forget_spare() {
   if (spare_count.load(std::memory_order_relaxed) != 0) spare_count.fetch_sub(1, std::memory_order_relaxed);
+}
+// Those that became spare, the latest last. Some are not any more, some became it twice.
+constinit Immortal<GrowableArray<Address, PageSource>> spares;
+void make_spare(Table table, Address granule) {
+  spare_count.fetch_add(1, std::memory_order_relaxed);
+  set_state(table, granule, GranuleState::kSpare);
+  spares->push_back(granule);
+}
+
+// Pages around the first record of a granule that get there with it: a fault each, and another one where a page was
+// read before, take longer than to fill some pages with zeros that are not needed.
+constexpr Address kWindow = 16 * kGranule;
+bool take_into_window(Table table, Address granule) {
+  if (table[granule >> kGranuleShift].load(std::memory_order_relaxed) != raw(GranuleState::kNothing)) return false;
+  make_spare(table, granule);
+  return true;
 }
 
 // The second entries first: see unsampled.h.
@@ -72,6 +90,30 @@ void give_back_all(GrowableArray<Address, PageSource>& list) {
     raw_madvise(cell_of(begin), (end - begin) * 2, MADV_DONTNEED);
   }
   list.clear();
+}
+
+// There are no records. Gives back what has not been used for the longest time, if too many are kept.
+void trim_spares(Table table, std::uint32_t used) {
+  const std::uint32_t less = most_kept - most_kept / 8;
+  most_kept = std::max({kLeastKept, 2 * used, less});
+  const std::uint32_t count = spare_count.load(std::memory_order_relaxed);
+  std::uint32_t passed = 0;
+  for (std::uint32_t left = count > most_kept ? count - most_kept : 0; left != 0 && passed < spares->size(); ++passed) {
+    const Address granule = (*spares)[passed];
+    if (table[granule >> kGranuleShift].load(std::memory_order_relaxed) != raw(GranuleState::kSpare)) continue;
+    set_state(table, granule, GranuleState::kNothing);
+    forget_spare();
+    gone->push_back(granule);
+    --left;
+  }
+  give_back_all(*gone);
+  std::uint32_t kept = 0;
+  for (std::uint32_t at = passed; at < spares->size(); ++at) {
+    const Address granule = (*spares)[at];
+    const bool is_spare = table[granule >> kGranuleShift].load(std::memory_order_relaxed) == raw(GranuleState::kSpare);
+    if (is_spare) (*spares)[kept++] = granule;
+  }
+  spares->resize(kept);
 }
 
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers lack
@@ -153,11 +195,35 @@ void note_record(Address address) {
   std::atomic<std::uint8_t>& flag = table[address >> kGranuleShift];
   if (flag.load(std::memory_order_relaxed) == raw(GranuleState::kRecords)) [[likely]]
     return;
+  Address begin = address & ~(kGranule - 1);
+  Address end = begin + kGranule;
+  {
+    SpinHolder hold(noting);
+    const std::uint8_t before = flag.exchange(raw(GranuleState::kRecords), std::memory_order_relaxed);
+    if (before == raw(GranuleState::kRecords)) return;
+    noted->push_back(begin);
+    if (before == raw(GranuleState::kSpare)) return forget_spare();
+    const Address window = begin & ~(kWindow - 1);
+    while (begin > window && take_into_window(table, begin - kGranule)) begin -= kGranule;
+    while (end < window + kWindow && take_into_window(table, end)) end += kGranule;
+    // What checks have read are pages of zeros, of which each would be replaced by itself. Nobody records anything
+    // here before he has had the lock.
+    raw_madvise(cell_of(begin), (end - begin) * 2, MADV_DONTNEED);
+  }
+  raw_madvise(cell_of(begin), (end - begin) * 2, kPopulateWrite);  // if refused they come one by one
+}
+
+void note_emptied(Address granule) {
+  const Table table = granules.load(std::memory_order_relaxed);
+  if (table == nullptr) return;
+  for (const ShadowCell *cell = cell_of(granule), *const end = cell + kGranule / 8; cell != end; ++cell) {
+    const std::uint64_t both =
+        cell->entries[0].load(std::memory_order_acquire) | cell->entries[1].load(std::memory_order_acquire);
+    if (both != 0) return;
+  }
   SpinHolder hold(noting);
-  const std::uint8_t before = flag.exchange(raw(GranuleState::kRecords), std::memory_order_relaxed);
-  if (before == raw(GranuleState::kRecords)) return;
-  if (before == raw(GranuleState::kSpare)) forget_spare();
-  noted->push_back(address & ~(kGranule - 1));
+  const bool is_noted = table[granule >> kGranuleShift].load(std::memory_order_relaxed) == raw(GranuleState::kRecords);
+  if (is_noted) make_spare(table, granule);
 }
 
 void sweep_granules(bool (*is_empty)(Address granule)) {
@@ -182,29 +248,19 @@ std::uint32_t drop_granules(bool (*may_go)(Address granule, void* argument), voi
   const Table table = granules.load(std::memory_order_relaxed);
   if (table == nullptr) return 1;  // nobody knows where records are
   SpinHolder hold(noting);
+  const std::uint32_t used = noted->size();
   while (!noted->empty()) {
     const Address granule = (*noted)[noted->size() - 1];
     std::atomic<std::uint8_t>& flag = table[granule >> kGranuleShift];
-    if (flag.load(std::memory_order_relaxed) == raw(GranuleState::kRecords)) {  // else unmapped meanwhile
+    if (flag.load(std::memory_order_relaxed) == raw(GranuleState::kRecords)) {  // else emptied or unmapped meanwhile
       if (!may_go(granule, argument)) break;
-      if (spare_count.load(std::memory_order_relaxed) < kMostSpare) {
-        empty_granule(granule);
-        spare_count.fetch_add(1, std::memory_order_relaxed);
-        set_state(table, granule, GranuleState::kSpare);
-      } else {
-        gone->push_back(granule);
-      }
+      empty_granule(granule);
+      make_spare(table, granule);
     }
     noted->pop_back();
   }
-  // If some are left, cells between others may be theirs.
-  if (noted->empty()) {
-    for (const Address granule : *gone) set_state(table, granule, GranuleState::kNothing);
-    give_back_all(*gone);
-  } else {
-    for (const Address granule : *gone) noted->push_back(granule);
-    gone->clear();
-  }
+  // Cells between those that are given back must not be anybody's.
+  if (noted->empty()) trim_spares(table, used);
   return noted->size();
 }
 

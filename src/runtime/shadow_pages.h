@@ -50,12 +50,15 @@ enum class GranuleState : std::uint8_t {
 [[nodiscard]] bool may_have_records(Address begin, std::size_t size);
 // An entry is about to be put there. Any thread.
 void note_record(Address address);
+// All cells of the granule were seen to be empty, in a time in which nobody records anything (quiet_time in
+// sampling.h): from then on that shows without looking at them.
+void note_emptied(Address granule);
 // Calls visit for the granules that may have records. It returns whether the granule
 // has none: then its cells have gone back to the system, or will. Nobody records
 // anything meanwhile.
 void sweep_granules(bool (*is_empty)(Address granule));
 // Calls may_go for granules that may have records until it says no, and empties the cells of
-// the others: pages of them are kept, up to a limit, and beyond it given back. Returns how
+// the others: pages of them are kept, up to a limit, and those that were not used for long given back. Returns how
 // many granules are left. Nobody records anything meanwhile.
 std::uint32_t drop_granules(bool (*may_go)(Address granule, void* argument), void* argument);
 // fork: the lock of that table.

@@ -96,8 +96,10 @@ void check_word(ThreadState& self, ShadowCell& cell, CellAccess access, Address 
 }
 
 // The common cases: the cell's only entry is ordered before the access, or such that it
-// cannot race with it and stays. False when it is another case.
-[[gnu::always_inline]] inline bool settle_alone(ShadowCell& cell, const CellAccess& access, const ThreadView& view) {
+// cannot race with it and stays. False when it is another case. While it is quiet (sampling.h) entries only go, and an
+// entry that goes as a whole can do so by a store: whoever else takes some of it away takes no more.
+[[gnu::always_inline]] inline bool settle_alone(ShadowCell& cell, const CellAccess& access, const ThreadView& view,
+                                                bool is_quiet) {
   const std::uint64_t bits = cell.entries[0].load(std::memory_order_acquire);
   if (cell.entries[1].load(std::memory_order_acquire) != 0) return false;
   const CellEntry entry = CellEntry::from_bits(bits);
@@ -107,10 +109,25 @@ void check_word(ThreadState& self, ShadowCell& cell, CellAccess access, Address 
   }
   const CellEntry left = left_by_unsampled(entry, access, view);
   if (left == entry) return cell.entries[0].load(std::memory_order_acquire) == bits;
+  if (is_quiet && !left.has_bytes()) {
+    cell.entries[0].store(0, std::memory_order_release);
+    return true;
+  }
   if (!replace_entry(cell.entries[0], bits, left.has_bytes() ? left.bits() : 0)) return false;
   if (cell.entries[1].load(std::memory_order_seq_cst) != 0) [[unlikely]]
     keep_visible(cell);
   return true;
+}
+
+// The first of the cells [cell, end) that is not empty; `end` if there is none. Four side by side at a time.
+[[gnu::always_inline]] inline ShadowCell* skip_empty(ShadowCell* cell, ShadowCell* end) {
+  const auto first_of = [](const ShadowCell& one) { return one.entries[0].load(std::memory_order_acquire); };
+  while (end - cell >= 4) {
+    if ((first_of(cell[0]) | first_of(cell[1]) | first_of(cell[2]) | first_of(cell[3])) != 0) break;
+    cell += 4;
+  }
+  while (cell != end && first_of(*cell) == 0) ++cell;
+  return cell;
 }
 
 }  // namespace
@@ -127,10 +144,8 @@ bool has_no_record(Address begin, std::size_t size) {
   for (Address first = begin & ~Address{7}; first < end; first = end_of_granule(first)) {
     if (!may_have_records(first)) continue;
     const Address last = end < end_of_granule(first) ? end : end_of_granule(first);
-    const ShadowCell* cell = cell_of(first);
-    for (Address word = first; word < last; word += 8, ++cell) {
-      if (cell->entries[0].load(std::memory_order_relaxed) != 0) return false;
-    }
+    ShadowCell* const cells_end = cell_of(last - 1) + 1;
+    if (skip_empty(cell_of(first), cells_end) != cells_end) return false;
   }
   return true;
 }
@@ -139,17 +154,21 @@ void check_unsampled(ThreadState& self, AccessKind kind, Address begin, Address 
   CellAccess access{short_epoch(self.clock.epoch()), 0, kind, OriginId::kUnknown};
   const ThreadView view(self);
   const LongSamplingEvent timed(self, end - begin);
+  const bool is_quiet = quiet_time.load(std::memory_order_relaxed) != 0;
   for (Address first = begin & ~Address{7}; first < end; first = end_of_granule(first)) {
     if (!may_have_records(first)) continue;
     const Address last = end < end_of_granule(first) ? end : end_of_granule(first);
-    ShadowCell* cell = cell_of(first);
-    for (Address word = first; word < last; word += 8, ++cell) {
-      if (cell->entries[0].load(std::memory_order_acquire) == 0) [[likely]]
-        continue;
+    ShadowCell* const cells = cell_of(first);
+    ShadowCell* const cells_end = cell_of(last - 1) + 1;
+    bool is_emptied = true;
+    for (ShadowCell* cell = skip_empty(cells, cells_end); cell != cells_end; cell = skip_empty(cell + 1, cells_end)) {
+      const Address word = first + static_cast<Address>(cell - cells) * 8;
       access.mask = bytes_in_word(word, begin, end);
       ++self.sampling.checked_accesses[is_write(kind) ? 1 : 0];
-      if (!settle_alone(*cell, access, view)) check_word(self, *cell, access, word, code_and_shape);
+      if (!settle_alone(*cell, access, view, is_quiet)) check_word(self, *cell, access, word, code_and_shape);
+      is_emptied &= cell->entries[0].load(std::memory_order_relaxed) == 0;
     }
+    if (is_quiet && is_emptied && last - first == Address{1} << kGranuleShift) note_emptied(first);
   }
 }
 

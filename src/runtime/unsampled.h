@@ -38,17 +38,17 @@ inline constexpr CellEntry kPlaceholder =
 // RuntimeScope.
 void check_unsampled(ThreadState& self, AccessKind kind, Address begin, Address end, std::uint64_t code_and_shape);
 
-// An access that is not sampled, and after which the cell is as it was: no entry is ordered
-// before it or can race no more, and none conflicts with it on these bytes. So it is where threads
-// read what others have read: their entries stay, and every read comes here.
+// An access that is not sampled, and after which the cell is as it was: it races with no entry, would take the place
+// of none, and none can race no more. So it is where threads read what others have read, or what they have written
+// themselves: those entries stay, and every read comes here.
 [[nodiscard, gnu::always_inline]] inline bool leaves_all(const ShadowCell& cell, AccessKind kind, ByteMask mask,
                                                          const ThreadView& view) {
   const auto first = CellEntry::from_bits(cell.entries[0].load(std::memory_order_acquire));
   const auto second = CellEntry::from_bits(cell.entries[1].load(std::memory_order_acquire));
   const auto stays = [&](CellEntry entry) {
-    const bool collides = entry.conflicts_with(kind) && (entry.mask() & mask) != 0;
-    return !collides && entry.has_bytes() && !entry.is_mark() && !view.happened_before(entry) &&
-           !view.is_obsolete(entry);
+    if (!entry.has_bytes() || entry.is_mark() || view.is_obsolete(entry)) return false;
+    if ((entry.mask() & mask) == 0) return true;
+    return view.happened_before(entry) ? !is_write(kind) && !entry.is_subsumed_by(kind) : !entry.conflicts_with(kind);
   };
   return stays(first) && (second.is_empty() || stays(second));
 }

@@ -6,11 +6,6 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include <cstdio>
-#include <fstream>
-#include <string>
-#include <vector>
-
 #include "runtime/sampling.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/stand_in.h"
@@ -87,14 +82,55 @@ TEST_F(ShadowPages, DroppedGranulesAreEmptyAndTheirPagesStay) {
   EXPECT_TRUE(is_empty(granule(0)));
 }
 
-TEST_F(ShadowPages, BeyondALimitPagesAreGivenBack) {
-  for (std::size_t at = 0; at < 5900; ++at) put_record(granule(at));
-  EXPECT_EQ(drop_all(), 0U);
-  std::size_t resident = 0;
-  for (std::size_t at = 0; at < 5900; ++at) resident += is_resident(granule(at)) ? 1 : 0;
-  EXPECT_LE(resident, 4096U);
+TEST_F(ShadowPages, PagesAreKeptAsLongAsPeriodsUseThem) {
+  const auto count_resident = [&] {
+    std::size_t resident = 0;
+    for (std::size_t at = 0; at < 5900; ++at) resident += is_resident(granule(at)) ? 1 : 0;
+    return resident;
+  };
+  for (int period = 0; period < 3; ++period) {
+    for (std::size_t at = 0; at < 5900; ++at) put_record(granule(at));
+    EXPECT_EQ(drop_all(), 0U);
+    EXPECT_EQ(count_resident(), 5900U);
+    for (std::size_t at = 0; at < 5900; ++at) ASSERT_TRUE(is_empty(granule(at))) << at;
+    EXPECT_FALSE(may_have_records(granule(0), 5900 * kGranule));
+  }
+  for (int period = 0; period < 20; ++period) {
+    put_record(granule(17));
+    EXPECT_EQ(drop_all(), 0U);
+  }
+  EXPECT_LE(count_resident(), 4096U);
+  EXPECT_TRUE(is_resident(granule(17)));
   for (std::size_t at = 0; at < 5900; ++at) ASSERT_TRUE(is_empty(granule(at))) << at;
-  EXPECT_FALSE(may_have_records(granule(0), 5900 * kGranule));
+}
+
+TEST_F(ShadowPages, PagesNearARecordComeWithItAndHaveNone) {
+  const std::size_t first = (16 - (begin_ >> kGranuleShift) % 16) % 16;  // of a window
+  put_record(granule(first + 1));
+  put_record(granule(first + 3));
+  for (std::size_t at = first; at < first + 16; ++at) {
+    EXPECT_TRUE(is_resident(granule(at)));
+    EXPECT_EQ(may_have_records(granule(at)), at == first + 1 || at == first + 3);
+  }
+  EXPECT_FALSE(is_resident(granule(first + 16)));
+  EXPECT_FALSE(is_empty(granule(first + 1)));
+  EXPECT_FALSE(is_empty(granule(first + 3)));
+}
+
+TEST_F(ShadowPages, AnEmptiedGranuleHasNoRecords) {
+  put_record(granule(0));
+  put_record(granule(0) + kGranule - 8);
+  clear_shadow(granule(0), 8);
+  note_emptied(granule(0));
+  EXPECT_TRUE(may_have_records(granule(0)));
+  clear_shadow(granule(0) + kGranule - 8, 8);
+  note_emptied(granule(0));
+  EXPECT_FALSE(may_have_records(granule(0)));
+  // And again.
+  put_record(granule(0));
+  EXPECT_TRUE(may_have_records(granule(0)));
+  EXPECT_EQ(drop_all(), 0U);
+  EXPECT_TRUE(is_empty(granule(0)));
 }
 
 TEST_F(ShadowPages, AGranuleThatMustStayKeepsItsRecords) {
@@ -107,28 +143,6 @@ TEST_F(ShadowPages, AGranuleThatMustStayKeepsItsRecords) {
   EXPECT_FALSE(is_empty(kept));
   EXPECT_EQ(drop_all(), 0U);
   EXPECT_TRUE(is_empty(kept));
-}
-
-// What the system says of the mapping that the address is in.
-std::string flags_of_mapping(Address address) {
-  std::ifstream mappings("/proc/self/smaps");
-  std::string line;
-  bool is_in = false;
-  while (std::getline(mappings, line)) {
-    Address begin = 0;
-    Address end = 0;
-    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) is_in = begin <= address && address < end;
-    if (is_in && line.starts_with("VmFlags:")) return line + " ";
-  }
-  return "";
-}
-
-TEST_F(ShadowPages, LargeBlocksHaveLargePagesOfCells) {
-  const auto middle = reinterpret_cast<Address>(cell_of(granule(3000)));
-  clear_shadow(granule(0), 1 << 20);
-  EXPECT_EQ(flags_of_mapping(middle).find(" hg "), std::string::npos);
-  clear_shadow(granule(0), 6000 * kGranule);
-  EXPECT_NE(flags_of_mapping(middle).find(" hg "), std::string::npos);
 }
 
 }  // namespace

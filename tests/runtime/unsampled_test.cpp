@@ -163,6 +163,63 @@ TEST_F(Unsampled, AReadOfWhatWasWrittenIsOne) {
   EXPECT_EQ(words.races(1), 1U);
 }
 
+TEST_F(Unsampled, AReadOfWhatTheThreadHasWrittenIsNoEvent) {
+  WatchedWords words(2);
+  run_threads(1, [&](int) {
+    record<AccessKind::kWrite, 8>(words.address(0));
+    record<AccessKind::kRead, 8>(words.address(1));
+    const std::uint64_t recorded = cell_of(words.address(0))->entries[0].load();
+    stop_sampling();
+    for (int time = 0; time < 3; ++time) record<AccessKind::kRead, 4>(words.address(0) + 4);
+    EXPECT_EQ(checked_reads(), 0U);
+    EXPECT_EQ(cell_of(words.address(0))->entries[0].load(), recorded);
+    // What it has read itself it reads again in its place, and writes in the place of all.
+    record<AccessKind::kRead, 8>(words.address(1));
+    EXPECT_EQ(checked_reads(), 1U);
+    EXPECT_TRUE(is_empty_at_first_sight(words.address(1)));
+    record<AccessKind::kWrite, 8>(words.address(0));
+    EXPECT_TRUE(is_empty_at_first_sight(words.address(0)));
+  });
+  EXPECT_EQ(words.races(0) + words.races(1), 0U);
+}
+
+// What leaves_all() says of an access is what the access does, whatever two threads have recorded before.
+TEST_F(Unsampled, AnAccessThatLeavesAllChangesNothingAndRacesWithNothing) {
+  constexpr std::size_t kWords = 400;
+  WatchedWords words(kWords);
+  const auto record_some = [&](std::size_t index, std::size_t number) {
+    const Address at = words.address(index) + number % 2 * 4;
+    number % 4 < 2 ? record<AccessKind::kWrite, 4>(at) : record<AccessKind::kRead, 4>(at);
+  };
+  run_threads(1, [&](int) {
+    for (std::size_t index = 0; index < kWords; ++index) {
+      if (index % 5 != 0) record_some(index, index / 5);
+    }
+  });
+  std::size_t left = 0;
+  run_threads(1, [&](int) {
+    for (std::size_t index = 0; index < kWords; ++index) {
+      if (index % 3 != 0) record_some(index, index / 3);
+    }
+    stop_sampling();
+    for (std::size_t index = 0; index < kWords; ++index) {
+      ShadowCell& cell = *cell_of(words.address(index));
+      const std::uint64_t before[2] = {cell.entries[0].load(), cell.entries[1].load()};
+      const std::uint32_t races = words.races(index);
+      const auto kind = index % 7 < 4 ? AccessKind::kRead : AccessKind::kWrite;
+      const Address at = words.address(index) + index % 2 * 4;
+      const auto mask = static_cast<ByteMask>(0xfU << (at & 7));
+      const bool leaves = before[0] != 0 && leaves_all(cell, kind, mask, ThreadView(*current.state));
+      pass_by(kind, at, 4);
+      const bool is_same = cell.entries[0].load() == before[0] && cell.entries[1].load() == before[1];
+      EXPECT_TRUE(!leaves || (is_same && words.races(index) == races)) << index;
+      left += leaves ? 1 : 0;
+    }
+  });
+  EXPECT_GT(left, kWords / 10);
+  EXPECT_LT(left, kWords * 9 / 10);
+}
+
 // A loop that reads all words, or writes them.
 void loop_over(const WatchedWords& words, AccessKind kind) {
   check_range(words.address(0), 8, words.size(), 8U << 1 | (is_write(kind) ? 1 : 0), kCode + raw(kind));
