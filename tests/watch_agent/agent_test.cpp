@@ -244,8 +244,8 @@ TEST_F(WatchAgentTest, BlockedSignalsSeemBlocked) {
   EXPECT_GT(result.progress.hits, 0U);
 }
 
-// The first event of the system in a second is opened after a grace period of all processors, of 10 ms. Some runs do not
-// tell, as others may have events open; one may be interrupted.
+// The first event of the system in a second is opened after a grace period of all processors, of 10 ms. Some runs do
+// not tell, as others may have events open; one may be interrupted.
 TEST_F(WatchAgentTest, TheProgramDoesNotWaitForTheFirstBreakpoint) {
   std::vector<std::uint64_t> starts;
   for (int times = 0; times < 4; ++times) {
