@@ -4,13 +4,16 @@
 #
 #   watch-clean    lock-free programs without races: a minute each
 #   watch-found    seeded races by method and by time between calls of synchronisation
-#   watch-cost     pbzip2 and pigz with and without; by rate
-#   watch-servers  redis and nginx likewise
+#   watch-cost     pbzip2 and pigz with and without; by rate (script/bench-watch-cost.sh)
+#   watch-servers  redis, memcached and nginx likewise
 #   watch-attach   a redis under load that is attached to and left again
 #   watch-stress   tens of thousands of traps
 #
 # `watch` is all of them. Cost and attaching need a quiet machine. Programs of Debian that are not installed are
 # left out with a line.
+
+# shellcheck source=script/bench-watch-cost.sh
+source script/bench-watch-cost.sh
 
 measure_watch() {
   measure_watch_clean
@@ -111,219 +114,6 @@ measure_watch_found() {
   replace_section watch-found "$results/watch-found.md"
 }
 
-# server_cost NAME PID LOAD...: requests per second of a running server and its CPU time for each, in turns without and with
-# the agent; LOAD makes requests for some seconds and prints how many a second, and how many.
-server_cost() {
-  local name="$1" process="$2" way speed requests before after watcher rates=() costs=() turn turns=5 memory=0 more
-  if [[ "$quick" == yes ]]; then turns=1; fi
-  shift 2
-  local -A rate=([plain]=0 [watched]=0) cost=([plain]=0 [watched]=0)
-  for ((turn = 0; turn < turns; ++turn)); do
-    for way in plain watched; do
-      watcher=""
-      if [[ "$way" == watched ]]; then
-        "$deadheat" watch -q --duration 60s --pid "$process" >/dev/null 2>&1 &
-        watcher=$!
-        more="$(awk '/^Pss:/ { print $2 }' "/proc/$process/smaps_rollup")"
-        sleep 2 # attaching is not what is measured
-      fi
-      before="$(awk '{ print $14 + $15 }' "/proc/$process/stat")"
-      read -r speed requests < <("$@")
-      after="$(awk '{ print $14 + $15 }' "/proc/$process/stat")"
-      if [[ -n "$watcher" ]]; then
-        more="$(awk -v before="$more" '/^Pss:/ { print $2 - before }' "/proc/$process/smaps_rollup")"
-        if ((more > memory)); then memory="$more"; fi
-        kill -TERM "$watcher"
-        wait "$watcher" || true
-      fi
-      rates=("${rate[$way]}" "$speed") costs=("${cost[$way]}" "$before" "$after")
-      rate[$way]="$(awk -v t="$turns" -v a="${rates[0]}" -v b="${rates[1]}" 'BEGIN { print a + b / t }')"
-      cost[$way]="$(awk -v t="$turns" -v a="${costs[0]}" -v b="${costs[1]}" -v c="${costs[2]}" -v n="$requests" \
-        'BEGIN { print a + (c - b) * 10000 / n / t }')"
-    done
-  done
-  awk -v name="$name" -v a="${rate[plain]}" -v b="${rate[watched]}" -v c="${cost[plain]}" -v d="${cost[watched]}" -v m="$memory" \
-    'BEGIN { printf "| %s | %.0f | %.0f | %+.1f%% | %.2f | %.2f | %+.1f%% | %.1f |\n", name, a, b, 100 * (b / a - 1), c, d, 100 * (d / c - 1), m / 1024 }'
-}
-
-redis_load() { redis-benchmark -p 7391 -c 20 -n 150000 -t get -q --csv 2>/dev/null | awk -F'"' '/GET/ { print $4, 150000 }'; }
-nginx_load() {
-  ab -q -k -c 16 -t 4 -n 10000000 http://127.0.0.1:7392/page.html 2>/dev/null |
-    awk '/^Complete requests/ { total = $3 } /^Requests per second/ { print $4, total }'
-}
-
-start_redis() {
-  redis-server --port 7391 --bind 127.0.0.1 --save "" --daemonize yes --dir "$results" --logfile redis.log --pidfile "$repository_root/$results/redis.pid"
-  sleep 0.5
-}
-
-# own_cost WAY COMMAND...: "SECONDS ELAPSED SUM" of one run: CPU time of the program itself, without the command that
-# decodes it before the start, the time that it took, and the checksum of its output. WAY is "plain" or a number of
-# watches per second.
-own_cost() {
-  local way="$1" script prefix=()
-  shift
-  # shellcheck disable=SC2016
-  script='begin=$EPOCHREALTIME; '"$(printf '%q ' "$@")"' | cksum; echo $begin $EPOCHREALTIME; times'
-  if [[ "$way" != plain ]]; then prefix=("$deadheat" watch -q --watches "$way" --program "$(command -v "$1")" --); fi
-  "${prefix[@]}" bash -c "$script" 2>/dev/null | awk '
-    NR == 1 { sum = $1 }
-    NR == 2 { elapsed = $2 - $1 }
-    END { split($0, parts, /[ms ]+/); printf "%.3f %.3f %s\n", 60 * parts[1] + parts[2] + 60 * parts[3] + parts[4], elapsed, sum }'
-}
-
-# start_cost WAY PROGRAM: milliseconds of CPU time of a run with nothing to do, least of ten.
-start_cost() {
-  local try
-  head -c 100 docs/watching.md >"$results/watch.little"
-  for ((try = 0; try < 10; ++try)); do own_cost "$1" "$2" -p2 -c -k "$results/watch.little"; done |
-    awk 'NR == 1 || $1 < least { least = $1 } END { printf "%.1f", 1000 * least }'
-}
-
-# highest_memory WAY COMMAND...: kilobytes that the program had resident at most.
-highest_memory() {
-  local way="$1" prefix=() process="" seen=0 now job
-  shift
-  if [[ "$way" != plain ]]; then prefix=("$deadheat" watch -q --watches "$way" --); fi
-  "${prefix[@]}" "$@" >/dev/null 2>&1 &
-  job=$!
-  if [[ "$way" == plain ]]; then process="$job"; fi
-  while kill -0 "$job" 2>/dev/null; do
-    if [[ -z "$process" ]]; then process="$(pgrep -P "$job" -x "$1" | head -n 1 || true)"; fi
-    now="$(awk '/^VmHWM:/ { print $2 }' "/proc/${process:-none}/status" 2>/dev/null || true)"
-    if ((${now:-0} > seen)); then seen="$now"; fi
-    sleep 0.02
-  done
-  wait "$job" 2>/dev/null || true
-  echo "$seen"
-}
-
-measure_watch_cost() {
-  local way round runs=8 megabytes=60 file="$results/watch.data" program ways
-  if [[ "$quick" == yes ]]; then runs=1 megabytes=6; fi
-  if ! has_programs pbzip2 pigz; then return; fi
-  say "watch: cost"
-  # Text that compresses as text does.
-  for ((round = 0; round * 6 < megabytes; ++round)); do
-    cat "$build/bin/deadheat" docs/*.md src/*/*.cpp | head -c 6000000
-  done >"$file"
-  for ((round = 0; round < runs; ++round)); do
-    ways=(plain 10 100 1000)
-    if ((round % 2)); then ways=(1000 100 10 plain); fi # what comes first has no advantage
-    for program in pbzip2 pigz; do
-      for way in "${ways[@]}"; do
-        printf '%s %s %s\n' "$program" "$way" "$(own_cost "$way" "$program" -p2 -c -k "$file")"
-      done
-    done
-  done >"$results/watch.costs"
-  {
-    printf 'Measured on: %s; load average %s. CPU time and elapsed time of the program with its agent, medians of %s runs in turn;\n' "$(machine)" \
-      "$(cut -d' ' -f1 /proc/loadavg)" "$runs"
-    printf 'in brackets what the least of the runs say.\n\n'
-    echo "| program | watches per second | CPU seconds | against plain | elapsed seconds | against plain | output |"
-    echo "| --- | ---: | ---: | ---: | ---: | ---: | --- |"
-    awk '
-      function median(values, number,    at, other, kept) {
-        for (at = 2; at <= number; ++at) {
-          kept = values[at]
-          for (other = at - 1; other >= 1 && values[other] > kept; --other) values[other + 1] = values[other]
-          values[other + 1] = kept
-        }
-        least = values[1]
-        return number % 2 ? values[(number + 1) / 2] : (values[number / 2] + values[number / 2 + 1]) / 2
-      }
-      {
-        key = $1 " " $2
-        ++runs[key]
-        cpu[key] = cpu[key] " " $3
-        elapsed[key] = elapsed[key] " " $4
-        sums[key] = sums[key] " " $5
-        if ($2 == "plain") sum[$1] = $5
-      } END {
-        split("plain 10 100 1000", ways, " ")
-        split("pbzip2 pigz", programs, " ")
-        for (p = 1; p <= 2; ++p) for (w = 1; w <= 4; ++w) {
-          key = programs[p] " " ways[w]
-          number = split(cpu[key], values, " ")
-          cpus = median(values, number); least_cpu = least
-          split(elapsed[key], values, " ")
-          times = median(values, number); least_time = least
-          if (w == 1) { plain_cpu = cpus; plain_least_cpu = least_cpu; plain_time = times; plain_least_time = least_time }
-          differs = 0
-          split(sums[key], values, " ")
-          for (at = 1; at <= number; ++at) if (values[at] != sum[programs[p]]) differs = 1
-          more = 100 * (cpus / plain_cpu - 1)
-          printf "| %s | %s | %.2f | %+.1f%% (%+.1f%%) | %.2f | %+.1f%% (%+.1f%%) | %s |\n", programs[p], ways[w], cpus, more,
-            100 * (least_cpu / plain_least_cpu - 1), times, 100 * (times / plain_time - 1), 100 * (least_time / plain_least_time - 1),
-            differs ? "DIFFERENT" : "identical"
-          if (w > 1) print programs[p], ways[w], more >"build/bench/watch-cost.dat"
-        }
-      }' "$results/watch.costs"
-    printf '\nTo start takes CPU time of its own, in milliseconds without and with the agent:'
-    for program in pbzip2 pigz; do printf ' %s %s and %s;' "$program" "$(start_cost plain "$program")" "$(start_cost 100 "$program")"; done
-    printf '\nmemory that pbzip2 had resident at most: %s KB without, %s KB with the agent.\n' \
-      "$(highest_memory plain pbzip2 -p2 -c -k "$file")" "$(highest_memory 100 pbzip2 -p2 -c -k "$file")"
-    printf '\n![CPU time against watches per second](watch-cost.svg)\n'
-  } | tee "$results/watch-cost.md"
-  replace_section watch-cost "$results/watch-cost.md"
-  gnuplot <<'PLOT'
-set terminal svg size 720,400 font "sans,13" background "white"
-set output "build/bench/watch-cost.svg"
-set title "deadheat watch: CPU time against an unwatched run"
-set xlabel "watches per second that were asked for"
-set ylabel "more CPU time, percent"
-set logscale x
-set xtics (10, 100, 1000)
-set grid ytics
-set key top left
-plot for [program in "pbzip2 pigz"] \
-  "< grep '^".program." ' build/bench/watch-cost.dat" using 2:3 with linespoints lw 2 pt 7 title program
-PLOT
-  publish_plot watch-cost.svg
-}
-
-measure_watch_servers() {
-  if ! has_programs redis-server redis-benchmark; then return; fi
-  say "watch: cost of servers that run already"
-  {
-    printf 'Servers that run already, in turns of some seconds without and with the agent at its default budget, five times each\n'
-    printf '(load average %s). Memory: what the process had more (Pss) while the agent was in it.\n\n' "$(cut -d' ' -f1 /proc/loadavg)"
-    echo "| server | requests/s | watched | | CPU us per request | watched | | memory, MB |"
-    echo "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
-    start_redis
-    server_cost redis "$(cat "$results/redis.pid")" redis_load
-    redis-cli -p 7391 shutdown nosave >/dev/null || true
-    if has_programs nginx ab >&2; then
-      start_nginx
-      server_cost nginx "$(pgrep -P "$(cat "$results/nginx/pid")" | head -n 1)" nginx_load
-      kill "$(cat "$results/nginx/pid")"
-    fi
-  } | tee "$results/watch-servers.md"
-  replace_section watch-servers "$results/watch-servers.md"
-}
-
-start_nginx() {
-  mkdir -p "$results/nginx"
-  head -c 1000 docs/watching.md >"$results/nginx/page.html"
-  cat >"$results/nginx/conf" <<CONF
-worker_processes 1;
-pid $repository_root/$results/nginx/pid;
-error_log $repository_root/$results/nginx/errors;
-events { worker_connections 256; }
-http {
-  access_log off;
-  client_body_temp_path $repository_root/$results/nginx/body;
-  proxy_temp_path $repository_root/$results/nginx/proxy;
-  fastcgi_temp_path $repository_root/$results/nginx/fastcgi;
-  uwsgi_temp_path $repository_root/$results/nginx/uwsgi;
-  scgi_temp_path $repository_root/$results/nginx/scgi;
-  server { listen 127.0.0.1:7392; root $repository_root/$results/nginx; }
-}
-CONF
-  nginx -c "$repository_root/$results/nginx/conf" 2>/dev/null
-  sleep 0.5
-}
-
 commands_of_redis() { redis-cli -p 7391 info stats | awk -F: '/total_commands_processed/ { printf "%d", $2 }'; }
 
 measure_watch_attach() {
@@ -331,8 +121,7 @@ measure_watch_attach() {
   if [[ "$quick" == yes ]]; then seconds=3; fi
   if ! has_programs redis-server redis-benchmark; then return; fi
   say "watch: attaching to a redis under load"
-  start_redis
-  process="$(cat "$results/redis.pid")"
+  process="$(start_redis 7391)"
   redis-benchmark -p 7391 -c 20 -n 100000000 -t get,set -q >"$results/redis-load.txt" 2>&1 &
   load=$!
   sleep 2

@@ -49,8 +49,8 @@ struct WatchOptions {
   std::uint32_t rate = 100;
   double limit_us = 15'000;
   double stall_us = 1000;
-  double stops = 0.01;
-  double processor = 0.01;
+  double stops = 0.005;
+  double processor = 0.005;
   std::optional<double> duration_us;
   bool until_race = false;
   std::uint64_t seed = 1;
@@ -291,10 +291,10 @@ void add_watch_command(CLI::App& app, ExitCode& result) {
       ->option_text("NUMBER");
   add_share_option(
       *command, "--stops", [options](double share) { options->stops = share; },
-      "How much of the time that they run threads may be stopped (default 1%)");
+      "How much of the time that they run threads may be stopped (default 0.5%)");
   add_share_option(
       *command, "--cpu", [options](double share) { options->processor = share; },
-      "How much of the processor time the agent may cost (default 1%)");
+      "How much of the processor time the agent may cost (default 0.5%)");
   constexpr double kDay = 24 * 3600e6;
   add_time_option(
       *command, "--limit", 100, 1e6, [options](double time) { options->limit_us = time; },

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <ctime>
 
@@ -21,11 +22,13 @@
 #include "base/random.h"
 #include "base/signals_blocked.h"
 #include "watch/agent/attach.h"
+#include "watch/agent/breakpoints.h"
 #include "watch/agent/budget.h"
 #include "watch/agent/code_ranges.h"
 #include "watch/agent/counters.h"
 #include "watch/agent/signals.h"
 #include "watch/agent/sites.h"
+#include "watch/agent/start.h"
 #include "watch/agent/system.h"
 #include "watch/agent/tell.h"
 #include "watch/agent/threads.h"
@@ -63,6 +66,7 @@ constinit std::atomic<std::uint32_t> is_asleep{0};
 constinit SpinLock lock;  // of arming: held by the agent's thread while it works
 constinit Settings settings;
 constinit std::uint64_t start_ns = 0;
+constinit std::uint64_t start_took_ns = 0;  // of the thread that starts the program
 constinit Immortal<Random> random;
 constinit AttachBlock* attached = nullptr;  // in a process that was running already
 constinit std::uint32_t own_number = 0;
@@ -113,7 +117,8 @@ class SideEffects {
   }
 
  private:
-  static constexpr std::uint64_t kInterval = 20 * kMillisecond;
+  // To read what the process has done takes 25 us.
+  static constexpr std::uint64_t kInterval = 100 * kMillisecond;
   static constexpr std::uint64_t kSwitchCost = 2300;  // measured: docs/decisions/0015-watching-cost.md
 
   // Of all that the process has done so far.
@@ -387,6 +392,31 @@ bool must_finish() {
   return attached != nullptr && __atomic_load_n(&attached->is_over, __ATOMIC_RELAXED) != 0;
 }
 
+void say_finished() {
+  tell_bye();
+  close_socket();
+  has_finished.store(1, std::memory_order_seq_cst);
+  wake_waiters(&has_finished);
+}
+
+// Nothing has been armed so far. False: the program runs unwatched.
+bool begin_here() {
+  // Not by the thread that starts the program: the first event of the system in a second waits for all processors,
+  // for 10 ms (the kernel switches its hooks on).
+  const int error = settings.refuse != 0 ? -EACCES : check_breakpoints();
+  if (error == 0) {
+    tell_hello(start_took_ns, sites.module_count(), sites.sampleable());
+    tell_modules();
+    return true;
+  }
+  const SpinHolder hold(lock);
+  is_active.store(false, std::memory_order_relaxed);
+  sites.close();
+  tell_message("the program runs unwatched: data breakpoints: ", describe_breakpoint_error(error));
+  say_finished();
+  return false;
+}
+
 void finish_here() {
   const SpinHolder hold(lock);
   is_active.store(false, std::memory_order_relaxed);
@@ -404,10 +434,7 @@ void finish_here() {
   if (thread_counts.uncovered.load(std::memory_order_relaxed) != 0) {
     tell_message("some threads were not watched: too many of them, or their breakpoints are taken");
   }
-  tell_bye();
-  close_socket();
-  has_finished.store(1, std::memory_order_seq_cst);
-  wake_waiters(&has_finished);
+  say_finished();
 }
 
 // Threads stand until we have run: a short slice makes us the next one to run on a busy machine (since Linux 6.12;
@@ -434,6 +461,7 @@ void run() {
   raw_call(SYS_prctl, PR_SET_NAME, as_argument("deadheat"));
   ask_to_run_soon();
   keep_only_socket();
+  if (attached == nullptr && !begin_here()) return;
   side_effects.begin(read_clock(CLOCK_MONOTONIC));
   std::uint64_t next_progress = 0;
   std::uint64_t next_wake = 0;
@@ -497,8 +525,9 @@ void control_here(const Settings& wanted, AttachBlock& block) {
   run();
 }
 
-bool start_control(const Settings& wanted) {
+bool start_control(const Settings& wanted, std::uint64_t begun_ns) {
   prepare_control(wanted);
+  start_took_ns = start_ns - begun_ns;
   auto* const stack = static_cast<char*>(map_memory(kStack));
   if (stack == nullptr) return false;
   is_active.store(true, std::memory_order_seq_cst);

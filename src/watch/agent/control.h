@@ -14,8 +14,9 @@
 
 namespace deadheat::watch {
 
-// False if there is no thread to be had.
-[[nodiscard]] bool start_control(const Settings& settings);
+// `begun_ns`: when the start began, for the greeting, which the thread sends when it has seen that there are
+// breakpoints to be had; otherwise it says so, and watching is over. False if there is no thread to be had.
+[[nodiscard]] bool start_control(const Settings& settings, std::uint64_t begun_ns);
 
 // The calling thread, which libc does not know, becomes the agent's: returns when watching is over.
 void control_here(const Settings& settings, AttachBlock& block);

@@ -15,12 +15,12 @@ enum class Method : std::uint8_t {
 
 struct Settings {
   Method method = Method::kConfirm;
-  std::uint64_t rate = 100;            // watches a second, of the whole process
-  std::uint64_t limit_us = 15'000;     // a watch at most
-  std::uint64_t stall_us = 1000;       // a stall at most
-  std::uint64_t stall_share = 10'000;  // millionths of the processor time, for stalls
-  std::uint64_t cpu_share = 10'000;    // millionths of the processor time, for the agent and what it slows down
-  std::uint64_t clock_us = 100'000;    // between samples of the second sampler, of the whole process; 0: none
+  std::uint64_t rate = 100;           // watches a second, of the whole process
+  std::uint64_t limit_us = 15'000;    // a watch at most
+  std::uint64_t stall_us = 1000;      // a stall at most
+  std::uint64_t stall_share = 5'000;  // millionths of the processor time, for stalls
+  std::uint64_t cpu_share = 5'000;    // millionths of the processor time, for the agent and what it slows down
+  std::uint64_t clock_us = 100'000;   // between samples of the second sampler, of the whole process; 0: none
   std::uint64_t seed = 1;
   std::uint64_t slots = 2;  // breakpoints of each thread, of the processor's four
   // For tests: as if the system had no breakpoints for us, or no writable code.

@@ -12,7 +12,6 @@
 #include <ctime>
 
 #include "base/replaced_functions.h"
-#include "watch/agent/breakpoints.h"
 #include "watch/agent/code_ranges.h"
 #include "watch/agent/control.h"
 #include "watch/agent/settings.h"
@@ -75,10 +74,6 @@ void in_child() {
 
 // With everything of the environment: nothing is left behind if it fails.
 void start(const char* table, const Settings& settings, std::uint64_t begin) {
-  const int error = settings.refuse != 0 ? -EACCES : check_breakpoints();
-  if (error != 0) {
-    return give_up("the program runs unwatched: data breakpoints: ", describe_breakpoint_error(error), true);
-  }
   const char* problem = watch_main_thread() ? nullptr : "too many threads";
   if (problem == nullptr && !take_over_trap(on_trap)) problem = "SIGTRAP cannot be handled";
   if (problem == nullptr) trap_view().seems_blocked = unblock_trap();
@@ -92,9 +87,7 @@ void start(const char* table, const Settings& settings, std::uint64_t begin) {
   code_ranges.refresh();
   prepare_watches(settings);
   register_fork_handlers(prepare_control_for_fork, release_control_after_fork, in_child, nullptr);
-  tell_hello(read_clock(CLOCK_MONOTONIC) - begin, sites.module_count(), sites.sampleable());
-  tell_modules();
-  if (start_control(settings)) return give_socket_away();
+  if (start_control(settings, begin)) return give_socket_away();
   end_thread();
   give_up("the program runs unwatched: ", "no thread for the agent", true);
 }

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares what commands cost where single runs of the same command differ by ten percent.
+//
+//   in_turns MILLISECONDS [@PROCESS:]COMMAND...
+//
+// All commands (of the shell) are begun, each in a process group of its own, and then only one of them runs at any
+// time, for that long, then the next one, until all have ended. Whatever else slows the machine down for more than some
+// slices meets all of them alike. Others are stopped by SIGSTOP meanwhile, and so is the process that is named with a
+// command: a server that it makes requests to.
+//
+// Prints a line for each command: seconds of processor time, of the command with its children or of the process that
+// was named; seconds in which it was its turn; how it ended (0 for success).
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <string>
+#include <vector>
+
+namespace {
+
+struct Way {
+  std::string command;
+  pid_t server = 0;
+  pid_t process = 0;
+  double server_before = 0;
+  double processor = 0;
+  double turns = 0;
+  int status = -1;
+  bool has_ended = false;
+};
+
+double now() {
+  timespec time = {};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double processor_time_of(pid_t process) {
+  clockid_t clock = 0;
+  timespec time = {};
+  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+Way parse_way(const std::string& text) {
+  Way way;
+  way.command = text;
+  if (text.empty() || text[0] != '@') return way;
+  const std::size_t colon = text.find(':');
+  way.server = static_cast<pid_t>(std::strtol(text.c_str() + 1, nullptr, 10));
+  way.command = text.substr(colon + 1);
+  return way;
+}
+
+void send(const Way& way, int signal) {
+  if (way.process > 0) kill(-way.process, signal);
+  if (way.server > 0) kill(way.server, signal);
+}
+
+// Stopped before its first instruction.
+bool begin(Way& way, const sigset_t& mask_of_caller) {
+  way.process = fork();
+  if (way.process < 0) return false;
+  if (way.process == 0) {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sigprocmask(SIG_SETMASK, &mask_of_caller, nullptr);
+    raise(SIGSTOP);
+    execl("/bin/sh", "sh", "-c", way.command.c_str(), static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(way.process, &status, WUNTRACED);
+  if (way.server > 0) {
+    kill(way.server, SIGSTOP);
+    way.server_before = processor_time_of(way.server);
+  }
+  return true;
+}
+
+// Until the end of the slice or of the command.
+void let_run(Way& way, double slice, const sigset_t& child_signal) {
+  const double begin = now();
+  send(way, SIGCONT);
+  for (double left = slice; left > 0; left = slice - (now() - begin)) {
+    const auto whole = static_cast<time_t>(left);
+    const timespec time{whole, static_cast<long>(1e9 * (left - static_cast<double>(whole)))};
+    sigtimedwait(&child_signal, nullptr, &time);
+    rusage usage = {};
+    if (wait4(way.process, &way.status, WNOHANG, &usage) != way.process) continue;
+    way.has_ended = true;
+    way.processor = way.server > 0 ? processor_time_of(way.server) - way.server_before
+                                   : seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    break;
+  }
+  if (!way.has_ended) send(way, SIGSTOP);
+  way.turns += now() - begin;
+  if (way.has_ended && way.server > 0) kill(way.server, SIGSTOP);  // idle, but it may have work of its own
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count < 3) {
+    std::fprintf(stderr, "usage: in_turns MILLISECONDS [@PROCESS:]COMMAND...\n");
+    return 2;
+  }
+  const double slice = 1e-3 * std::strtod(words[1], nullptr);
+  struct sigaction action = {};
+  action.sa_handler = [](int) {};
+  action.sa_flags = SA_NOCLDSTOP;
+  sigaction(SIGCHLD, &action, nullptr);
+  sigset_t child_signal;
+  sigset_t mask_before;
+  sigemptyset(&child_signal);
+  sigaddset(&child_signal, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &child_signal, &mask_before);
+
+  std::vector<Way> ways;
+  for (int at = 2; at < count; ++at) ways.push_back(parse_way(words[at]));
+  for (Way& way : ways) {
+    if (!begin(way, mask_before)) return 1;
+  }
+  for (bool is_any_left = true; is_any_left;) {
+    is_any_left = false;
+    for (Way& way : ways) {
+      if (way.has_ended) continue;
+      let_run(way, slice, child_signal);
+      is_any_left = is_any_left || !way.has_ended;
+    }
+  }
+  for (const Way& way : ways) {
+    if (way.server > 0) kill(way.server, SIGCONT);
+    std::printf("%.4f %.4f %d\n", way.processor, way.turns, way.status);
+  }
+  return 0;
+}
