@@ -22,16 +22,26 @@ cpu_seconds() {
 ratio_of() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", b / a }'; }
 least() { printf '%s\n' "$@" | sort -g | head -n 1; }
 
+# cost_line NAME COUNT TIMES...: COUNT times alone, as many alone again, as many recorded. How far the second differ from
+# the first is how much the machine does.
+cost_line() {
+  local name="$1" count="$2" alone again recorded
+  shift 2
+  alone="$(least "${@:1:count}")" again="$(least "${@:count+1:count}")" recorded="$(least "${@:2*count+1:count}")"
+  echo "| $name | $alone | $again | $recorded | $(ratio_of "$(least "$alone" "$again")" "$recorded") |"
+}
+
 measure_pbzip2() {
-  local rounds="$1" at plain=() recorded=() input="$record_work/input"
+  local rounds="$1" at plain=() again=() recorded=() input="$record_work/input"
   command -v pbzip2 >/dev/null || return 0
   tar cf "$input" /usr/include 2>/dev/null || true
   truncate -s "<$record_input" "$input"
   for ((at = 0; at < rounds; ++at)); do
     plain+=("$(cpu_seconds pbzip2 -k -c -p2 "$input")")
+    again+=("$(cpu_seconds pbzip2 -k -c -p2 "$input")")
     recorded+=("$(cpu_seconds "$deadheat" record -q --hz 1000 -o "$record_work/pbzip2" pbzip2 -k -c -p2 "$input")")
   done
-  echo "| pbzip2 -p2, $record_input | $(least "${plain[@]}") | $(least "${recorded[@]}") | $(ratio_of "$(least "${plain[@]}")" "$(least "${recorded[@]}")") |"
+  cost_line "pbzip2 -p2, $record_input" "$rounds" "${plain[@]}" "${again[@]}" "${recorded[@]}"
 }
 
 # redis_cpu THREADS [RECORDER...]: processor time of a server from its start to its end, with a fixed number of requests;
@@ -52,13 +62,14 @@ redis_cpu() {
 }
 
 measure_redis() {
-  local rounds="$1" threads="$2" at plain=() recorded=()
+  local rounds="$1" threads="$2" at plain=() again=() recorded=()
   command -v redis-server >/dev/null || return 0
   for ((at = 0; at < rounds; ++at)); do
     plain+=("$(redis_cpu "$threads")")
+    again+=("$(redis_cpu "$threads")")
     recorded+=("$(redis_cpu "$threads" "$deadheat" record -q --hz 1000 -o "$record_work/redis")")
   done
-  echo "| redis-server --io-threads $threads, $record_requests writes and as many reads | $(least "${plain[@]}") | $(least "${recorded[@]}") | $(ratio_of "$(least "${plain[@]}")" "$(least "${recorded[@]}")") |"
+  cost_line "redis-server --io-threads $threads, $record_requests writes and as many reads" "$rounds" "${plain[@]}" "${again[@]}" "${recorded[@]}"
 }
 
 # memcached_cpu [RECORDER...]: as redis_cpu, of a memcached with two threads. It ends by SIGTERM.
@@ -81,13 +92,14 @@ memcached_cpu() {
 }
 
 measure_memcached() {
-  local rounds="$1" at plain=() recorded=()
+  local rounds="$1" at plain=() again=() recorded=()
   command -v memcached >/dev/null && command -v memcslap >/dev/null || return 0
   for ((at = 0; at < rounds; ++at)); do
     plain+=("$(memcached_cpu)")
+    again+=("$(memcached_cpu)")
     recorded+=("$(memcached_cpu "$deadheat" record -q --hz 1000 -o "$record_work/memcached")")
   done
-  echo "| memcached -t 2, $record_requests writes and as many reads | $(least "${plain[@]}") | $(least "${recorded[@]}") | $(ratio_of "$(least "${plain[@]}")" "$(least "${recorded[@]}")") |"
+  cost_line "memcached -t 2, $record_requests writes and as many reads" "$rounds" "${plain[@]}" "${again[@]}" "${recorded[@]}"
 }
 
 # One line of a recording: accesses per sample, size, time.
@@ -126,16 +138,16 @@ measure_record() {
   local rounds="$record_rounds" runs="$record_runs" at way table="$results/record.md"
   if [[ "$quick" == yes ]]; then rounds=1 runs=2; fi
   mkdir -p "$record_work"
-  for way in racy ordered lock_free; do
+  for way in racy ordered handed lock_free; do
     g++ -std=c++20 -O1 -g -pthread "bench/programs/record_$way.cpp" -o "$record_work/$way"
   done
   say "record: what it costs"
   {
     echo
-    echo "Processor time in seconds, least of $rounds runs by turns, clock backend at 1 kHz, the recorder's own time included:"
+    echo "Processor time in seconds, least of $rounds runs by turns, clock backend at 1 kHz, the recorder's own time included; the ratio is to the less of the two columns that are alike:"
     echo
-    echo "| Program | alone | recorded | ratio |"
-    echo "| --- | --- | --- | --- |"
+    echo "| Program | alone | alone again | recorded | ratio |"
+    echo "| --- | --- | --- | --- | --- |"
     measure_pbzip2 "$rounds"
     measure_redis "$rounds" 2
     measure_redis "$rounds" 1
@@ -171,6 +183,13 @@ measure_record() {
       # shellcheck disable=SC2086
       "$deadheat" record -q --hz 5000 -o "$record_work/ordered.d" "$record_work/ordered" $way
       echo "| ${way% *} | $("$deadheat" analyze "$record_work/ordered.d" >/dev/null 2>&1 && echo 0 || echo "some") |"
+    done
+    for way in "normal 20000" "adaptive 20000" "recursive 10000" "checked 10000" "robust 5000" "inherit 5000" "shared 5000" "chain 5000" \
+      "cancelled 100" "foreign 10000" "refused 20000" "renewed 600" "c11 30000" "pipes 5000" "one-pipe 10000" "new-pipes 200" "waits 3000" \
+      "many-waits 1000" "handler 2000"; do
+      # shellcheck disable=SC2086
+      "$deadheat" record -q --hz 5000 -o "$record_work/ordered.d" "$record_work/handed" $way
+      echo "| handed on: ${way% *} | $("$deadheat" analyze "$record_work/ordered.d" >/dev/null 2>&1 && echo 0 || echo "some") |"
     done
     "$deadheat" record -q --hz 5000 -o "$record_work/ordered.d" "$record_work/lock_free" 2000000
     echo "| std::atomic, release and acquire | $("$deadheat" analyze "$record_work/ordered.d" >/dev/null 2>&1 && echo 0 || echo "some") |"

@@ -35,6 +35,7 @@ struct RecordOptions {
   std::uint64_t log_limit_mb = 1024;
   std::optional<double> duration_us;
   std::vector<std::string> functions;
+  bool has_held_locks = false;
   bool is_quiet = false;
   CLI::App* command = nullptr;
 };
@@ -135,6 +136,8 @@ ExitCode record_program(RecordOptions& options) {
   plan.timers = options.timers;
   plan.log_limit = options.log_limit_mb << 20U;
   plan.duration_us = options.duration_us;
+  // Where every instruction is a stop, records are cheap.
+  plan.has_held_locks = options.has_held_locks || record::is_stepped(plan.backend);
   plan.is_quiet = options.is_quiet;
   plan.functions = options.functions;
   return record::is_stepped(plan.backend) ? record_by_steps(plan, *writer.value())
@@ -196,6 +199,8 @@ void add_record_command(CLI::App& app, ExitCode& result) {
           "Stop sampling after this time; the program goes on")
       ->check(CLI::Validator(check, ""))
       ->option_text("TIME");
+  command->add_flag("--held-locks", options->has_held_locks,
+                    "Log every lock, so that reports tell which were held; costs more");
   command->add_flag("-q,--quiet", options->is_quiet, "Say nothing unless something is wrong");
   command->callback([options, &result] { result = record_program(*options); });
 }

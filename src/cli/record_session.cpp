@@ -119,6 +119,7 @@ std::string name_of(record::Backend backend) {
 std::vector<std::string> agent_settings(const RecordPlan& plan) {
   std::vector<std::string> settings = {preload_setting(plan.agent), "DEADHEAT_RECORD=" + plan.directory,
                                        fmt::format("DEADHEAT_RECORD_LIMIT={}", plan.log_limit)};
+  if (plan.has_held_locks) settings.emplace_back("DEADHEAT_RECORD_LOCKS=all");
   if (record::has_steady_counter()) settings.emplace_back("DEADHEAT_RECORD_CLOCK=tsc");
   return settings;
 }

@@ -25,6 +25,7 @@ struct RecordPlan {
   std::uint64_t log_limit = 0;         // bytes
   std::optional<double> duration_us;   // recording ends then; the program goes on
   std::vector<std::string> functions;  // step: only these, with all that they call
+  bool has_held_locks = false;         // every lock is logged, not only what is handed on
   bool is_quiet = false;
 };
 

@@ -85,6 +85,9 @@ std::vector<SyncId> common_locks(const RacingAccess& one, const RacingAccess& ot
 
 std::string explain_locks(const Finding& finding, const Dictionary& dictionary) {
   if (finding.earlier.clock == 0) return "the one touched it while the other stood right before its access";
+  if (includes(finding.later.traits, AccessTraits::kLocksUnknown)) {
+    return "which locks they held was not recorded (record --held-locks)";
+  }
   if (includes(finding.earlier.traits, AccessTraits::kLocksUnknown)) {
     return "which locks the earlier access held is not known any more";
   }

@@ -134,6 +134,7 @@ class Analyser {
     for (Finding finding : findings) {
       for (RacingAccess* side : {&finding.earlier, &finding.later}) {
         if (side->kind != AccessKind::kFree) side->traits = code_.traits_of(side->site);
+        if (!recording_.are_locks_known) side->traits = side->traits | AccessTraits::kLocksUnknown;
       }
       const auto [found, is_new] = known.emplace(fingerprint_of(finding, code_.dictionary()), merged.size());
       if (is_new) {

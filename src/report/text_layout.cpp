@@ -107,6 +107,8 @@ void add_access(std::string& out, std::string_view label, const RacingAccess& ac
   if (includes(access.traits, AccessTraits::kCallersUnknown)) add_line(out, "", "callers not known", colour);
   if (!has_clock) return;
   if (includes(access.traits, AccessTraits::kLocksUnknown)) {
+    // Of a recording that is so for all, and said once.
+    if (includes(access.traits, AccessTraits::kSampled | AccessTraits::kRebuilt)) return;
     add_line(out, "", "which locks it held is not known any more", colour);
     return;
   }

@@ -22,13 +22,18 @@ namespace deadheat {
 
 inline constexpr std::uint32_t kAgentMagic = 0x41524844;  // "DHRA"
 inline constexpr std::uint32_t kLogMagic = 0x4c524844;    // "DHRL"
-// Version 1 had no slots in its tails.
-inline constexpr std::uint32_t kLogVersion = 2;
+// Version 1 had no slots in its tails, version 2 a record for every acquire and release.
+inline constexpr std::uint32_t kLogVersion = 3;
 inline constexpr std::uint32_t kOldestLogVersion = 1;
 
 enum class LogClock : std::uint32_t {
   kNanoseconds,  // of CLOCK_MONOTONIC_RAW
   kTicks,        // of the processor's time stamp counter
+};
+
+enum class LoggedLocks : std::uint32_t {
+  kAll,       // so it is known which were held
+  kHandedOn,  // those that another thread had before (record/agent/hand_over.h)
 };
 
 // Why the log ends before the program does.
@@ -52,7 +57,14 @@ enum class LogKind : std::uint8_t {
   kPolled,   // after a wait for any descriptor
   kFutex,    // a futex by hand: something orders threads that is not logged
   kPiece,    // the first record of a piece: its number
+  // The thread acquired `object`, which the thread whose number is in the place of the code released at the time
+  // `extent` (ticks). That thread has no record of it.
+  kHandedOver,
+  // Nothing but such a release of another thread, at the record's own time.
+  kReleasedBy,
 };
+// Instead of an object: any descriptor that can be waited for.
+inline constexpr std::uint64_t kAnyDescriptor = 0;
 [[nodiscard]] constexpr LogKind log_kind(EventKind kind) { return static_cast<LogKind>(raw(kind) + 1); }
 static_assert(kEventKindCount < 200);
 
@@ -98,7 +110,7 @@ struct AgentState {
   std::uint64_t bytes = 0;        // of logs, as far as mapped
   std::uint64_t unlogged = 0;     // calls that found no log
   std::uint32_t is_finished = 0;  // the program ended in order
-  std::uint32_t reserved = 0;
+  LoggedLocks locks = LoggedLocks::kAll;
 };
 
 }  // namespace deadheat

@@ -160,6 +160,7 @@ struct Recording {
   std::uint64_t foreign_samples = 0;  // of threads that have no log
   bool has_log = false;               // without one nothing is known of what orders the threads
   bool has_unlogged_order = false;    // futexes by hand
+  bool are_locks_known = true;        // every lock is in the log, so it tells which were held
   // Set when it ends early: one sentence that says why.
   std::optional<std::string> incomplete;
 };

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "trace/malformed.h"
 
@@ -29,12 +30,17 @@ struct PlacedRecord {
 
 LogKind kind_of(const LogRecord& record) { return static_cast<LogKind>((record.where >> 48U) & 0xffU); }
 
+std::uint64_t code_of(const LogRecord& record) { return record.where & 0xffffffffffffULL; }
+
 template <class T>
 T value_at(std::span<const std::byte> bytes, std::size_t at) {
   T value;
   std::memcpy(&value, bytes.data() + at, sizeof value);
   return value;
 }
+
+// What the record of a hand-over names.
+std::uint64_t tag_of(std::uint64_t object) { return object == kAnyDescriptor ? raw(kDescriptorsTag) : object; }
 
 // The bytes of all pieces, in order. The tail's are newer than the log's.
 std::map<std::uint64_t, std::span<const std::byte>> pieces_of(const LogBytes& bytes) {
@@ -92,7 +98,7 @@ class LogReader {
     thread.is_root = header.value().is_root != 0;
     std::vector<PlacedRecord> records;
     const auto keep = [&](const LogRecord& record) {
-      if (stopped_at_ == 0 || record.time < stopped_at_) records.push_back({record, records.size()});
+      if (counts(record.time)) records.push_back({record, records.size()});
     };
     std::uint64_t expected = 0;
     for (const auto& [number, piece] : pieces) {
@@ -109,18 +115,66 @@ class LogReader {
       record.extent = 0;
       if (kind_of(record) == log_kind(EventKind::kFree)) keep(record);
     }
-    // A signal handler's entries may stand behind the one that they interrupted.
-    std::sort(records.begin(), records.end(), [](const PlacedRecord& one, const PlacedRecord& other) {
-      return one.record.time != other.record.time ? one.record.time < other.record.time : one.order < other.order;
-    });
-    const auto is_twice = [](const PlacedRecord& one, const PlacedRecord& other) {
-      return kind_of(one.record) == log_kind(EventKind::kFree) && one.record.time == other.record.time &&
-             one.record.object == other.record.object && one.record.where == other.record.where;
-    };
-    records.erase(std::unique(records.begin(), records.end(), is_twice), records.end());
-    for (const PlacedRecord& placed : records) take(thread, placed.record);
     recording_.threads.push_back(std::move(thread));
+    records_.push_back(std::move(records));
     return {};
+  }
+
+  // After the last log: what one thread's log says of others is theirs by now.
+  void read() {
+    share_releases();
+    for (std::size_t at = 0; at < records_.size(); ++at) {
+      std::vector<PlacedRecord>& records = records_[at];
+      // A signal handler's entries may stand behind the one that they interrupted.
+      std::sort(records.begin(), records.end(), [](const PlacedRecord& one, const PlacedRecord& other) {
+        return one.record.time != other.record.time ? one.record.time < other.record.time : one.order < other.order;
+      });
+      // A block that was freed may be in the log and in its slot; a release may have been acquired by several.
+      const auto is_twice = [](const PlacedRecord& one, const PlacedRecord& other) {
+        return (kind_of(one.record) == log_kind(EventKind::kFree) || kind_of(one.record) == LogKind::kReleasedBy) &&
+               one.record.time == other.record.time && one.record.object == other.record.object &&
+               one.record.where == other.record.where;
+      };
+      records.erase(std::unique(records.begin(), records.end(), is_twice), records.end());
+      thread_ = at;
+      for (const PlacedRecord& placed : records) take(recording_.threads[at], placed.record);
+      records = {};
+    }
+    resolve();
+  }
+
+ private:
+  // Nobody's log is complete once one of them stopped.
+  [[nodiscard]] bool counts(std::uint64_t ticks) const { return stopped_at_ == 0 || ticks < stopped_at_; }
+
+  // A hand-over is logged by who acquired; the release becomes an entry of who released.
+  void share_releases() {
+    std::map<std::uint32_t, std::size_t> places;
+    for (std::size_t at = 0; at < recording_.threads.size(); ++at) places[raw(recording_.threads[at].id)] = at;
+    std::vector<std::vector<PlacedRecord>> releases(records_.size());
+    for (std::vector<PlacedRecord>& records : records_) {
+      for (const PlacedRecord& placed : records) {
+        LogRecord release = placed.record;
+        if (kind_of(release) == LogKind::kHandedOver) release.time = std::exchange(release.extent, 0);
+        if (kind_of(release) != LogKind::kHandedOver && kind_of(release) != LogKind::kReleasedBy) continue;
+        const auto owner = places.find(static_cast<std::uint32_t>(code_of(release)));
+        if (owner == places.end()) {
+          count_strange();
+        } else if (counts(release.time)) {
+          release.where = log_where(LogKind::kReleasedBy, 0, 0);
+          releases[owner->second].push_back({release, 0});
+        }
+      }
+      std::erase_if(records, [](const PlacedRecord& placed) { return kind_of(placed.record) == LogKind::kReleasedBy; });
+    }
+    // Of equal times, a thread's own entries come first: the release is of something that it held since then.
+    for (std::size_t at = 0; at < records_.size(); ++at) {
+      for (PlacedRecord& release : releases[at]) {
+        release.order = records_[at].size();
+        records_[at].push_back(release);
+      }
+      releases[at] = {};
+    }
   }
 
   void resolve() {
@@ -133,11 +187,10 @@ class LogReader {
     resolve_joins();
   }
 
- private:
   void take(RecordedThread& thread, const LogRecord& record) {
     LoggedEvent entry;
     entry.time = to_time_(record.time);
-    entry.code = record.where & 0xffffffffffffULL;
+    entry.code = code_of(record);
     entry.event.thread = thread.id;
     entry.event.detail = static_cast<std::uint8_t>(record.where >> 56U);
     entry.event.object = record.object;
@@ -167,8 +220,7 @@ class LogReader {
         break;
       case EventKind::kBarrierArrive:
       case EventKind::kBarrierLeave:
-        specials_.push_back(
-            {kind_of(record), record.time, record.object, 0, recording_.threads.size(), thread.log.size()});
+        specials_.push_back({kind_of(record), record.time, record.object, 0, thread_, thread.log.size()});
         break;
       case EventKind::kFork:
         if (event.object >= kThreadLimit) return count_strange();
@@ -194,7 +246,7 @@ class LogReader {
 
   void take_special(RecordedThread& thread, const LogRecord& record, LoggedEvent& entry) {
     const auto remember = [&](std::size_t at) {
-      specials_.push_back({kind_of(record), record.time, record.object, record.extent, recording_.threads.size(), at});
+      specials_.push_back({kind_of(record), record.time, record.object, record.extent, thread_, at});
     };
     const auto add = [&](EventKind kind, std::uint64_t object) {
       entry.event.kind = kind;
@@ -234,6 +286,14 @@ class LogReader {
         break;
       case LogKind::kPolled:
         add(EventKind::kHappensAfter, raw(kDescriptorsTag));
+        break;
+      case LogKind::kHandedOver:
+        entry.code = 0;
+        add(EventKind::kHappensAfter, tag_of(record.object));
+        break;
+      case LogKind::kReleasedBy:
+        entry.code = 0;
+        add(EventKind::kHappensBefore, tag_of(record.object));
         break;
       case LogKind::kFutex:
         recording_.has_unlogged_order = true;
@@ -307,6 +367,8 @@ class LogReader {
   const TickConversion& to_time_;
   std::uint64_t stopped_at_;
   Recording& recording_;
+  std::vector<std::vector<PlacedRecord>> records_;  // of recording_.threads
+  std::size_t thread_ = 0;                          // whose records are being taken
   std::vector<Special> specials_;
 };
 
@@ -320,7 +382,7 @@ Result<AgentState> parse_agent_state(std::span<const std::byte> bytes) {
     return Error{ErrorCode::kUnsupported,
                  fmt::format("agent has version {}, newest known {}", state.version, kLogVersion)};
   }
-  if (state.clock > LogClock::kTicks || state.stop > LogStop::kAddressSpace) {
+  if (state.clock > LogClock::kTicks || state.stop > LogStop::kAddressSpace || state.locks > LoggedLocks::kHandedOn) {
     return malformed("agent says what makes no sense");
   }
   return state;
@@ -332,7 +394,7 @@ Status add_logs(std::span<const LogBytes> logs, const TickConversion& to_time, s
   for (const LogBytes& log : logs) {
     if (const Status status = reader.add(log); !status.ok()) return status;
   }
-  reader.resolve();
+  reader.read();
   recording.has_log = true;
   return {};
 }

@@ -339,6 +339,7 @@ Result<Recording> parse_recording(const RecordingBytes& bytes) {
       if (!conversion.ok()) return conversion.error();
       to_time = std::move(conversion).value();
     }
+    recording.are_locks_known = state.value().locks == LoggedLocks::kAll;
     std::vector<LogBytes> logs;
     for (const RecordingBytes::Log& log : bytes.logs) logs.push_back({log.name, log.thread, log.log, log.tail});
     if (const Status status = add_logs(logs, to_time, state.value().stopped_at, recording); !status.ok()) {

@@ -48,6 +48,43 @@ TEST(RecordTest, OrderedProgramsHaveNoRace) {
   }
 }
 
+// What is handed from thread to thread in whatever way is ordered, though most of it is not logged call by call; and
+// what comes after the last hand-over is not.
+TEST(RecordTest, WhatIsHandedOnIsOrderedAndNothingElse) {
+  const Shell shell;
+  ASSERT_EQ(build(shell, "record_handed").exit_code, 0);
+  for (const std::string way :
+       {"normal 10000", "adaptive 10000", "recursive 5000", "checked 5000", "robust 2000", "inherit 2000",
+        "shared 2000", "chain 3000", "cancelled 60", "foreign 5000", "refused 10000", "renewed 300", "c11 20000",
+        "pipes 3000", "one-pipe 5000", "new-pipes 100", "waits 2000", "many-waits 500", "handler 1000"}) {
+    for (const bool is_racy : {false, true}) {
+      const CommandResult recorded =
+          shell.run("timeout 60 deadheat record -q --hz 5000 -o run ./record_handed " + way + (is_racy ? " racy" : ""));
+      if (!can_record(recorded)) GTEST_SKIP() << recorded.errors;
+      ASSERT_EQ(recorded.exit_code, 0) << way << recorded.errors;
+      const CommandResult analysed = shell.run("deadheat analyze run");
+      EXPECT_EQ(analysed.exit_code, is_racy ? 66 : 0) << way << analysed.output << analysed.errors;
+      EXPECT_EQ(contains(analysed.output, "race on (anonymous namespace)::bare"), is_racy) << way << analysed.output;
+      EXPECT_FALSE(contains(analysed.output, "race on (anonymous namespace)::items")) << way << analysed.output;
+      EXPECT_FALSE(contains(analysed.output, "race on (anonymous namespace)::told")) << way << analysed.output;
+    }
+  }
+}
+
+TEST(RecordTest, HeldLocksAreToldIfTheyWereLogged) {
+  const Shell shell;
+  ASSERT_EQ(build(shell, "record_racy").exit_code, 0);
+  for (const bool has_locks : {false, true}) {
+    const CommandResult recorded = shell.run(std::string("deadheat record -q --hz 5000 ") +
+                                             (has_locks ? "--held-locks" : "") + " -o run ./record_racy 40000000 4096");
+    if (!can_record(recorded)) GTEST_SKIP() << recorded.errors;
+    const CommandResult analysed = shell.run("deadheat analyze run");
+    ASSERT_EQ(analysed.exit_code, 66) << analysed.output << analysed.errors;
+    EXPECT_EQ(contains(analysed.output, "neither holds a lock"), has_locks) << analysed.output;
+    EXPECT_EQ(contains(analysed.output, "which locks they held was not recorded"), !has_locks) << analysed.output;
+  }
+}
+
 TEST(RecordTest, AtomicOperationsMakeSuspectsAndNoRace) {
   const Shell shell;
   ASSERT_EQ(build(shell, "record_lock_free").exit_code, 0);

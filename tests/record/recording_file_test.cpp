@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <tuple>
 
 #include "trace/log_record.h"
 
@@ -34,6 +35,12 @@ class FakeLog {
   }
   FakeLog& add(std::uint64_t time, LogKind kind, std::uint64_t object, std::uint64_t extent = 0) {
     put({time, object, extent, log_where(kind, 0, 0x1000)});
+    return *this;
+  }
+  // What another thread released is this one's by now, or (kReleasedBy) somebody's later.
+  FakeLog& add_of(std::uint64_t time, LogKind kind, std::uint64_t object, std::uint32_t by,
+                  std::uint64_t released = 0) {
+    put({time, object, released, log_where(kind, 0, by)});
     return *this;
   }
   // A block that was freed and is not in the log yet.
@@ -150,6 +157,45 @@ TEST_F(RecordingFileTest, BlocksThatWereJustFreedCount) {
   EXPECT_EQ(log[3].event.object, 0x7000U);
 }
 
+// The release of a hand-over becomes an entry of who released, at its time, once; its code is nobody's.
+TEST_F(RecordingFileTest, HandOversAreEntriesOfBoth) {
+  FakeLog first(0);
+  first.add(2, log_kind(EventKind::kAlloc), 0x6000, 16).add(9, log_kind(EventKind::kFree), 0x6000);
+  FakeLog second(1);
+  second.add_of(7, LogKind::kHandedOver, 0x5000, 0, 4).add_of(8, LogKind::kHandedOver, kAnyDescriptor, 0, 3);
+  FakeLog third(2);
+  third.add_of(9, LogKind::kHandedOver, 0x5000, 0, 4).add_of(5, LogKind::kReleasedBy, 0x7000, 1);
+  third.add_of(10, LogKind::kHandedOver, 0x5000, 77, 4);  // there is no such thread
+  const auto read = parse_recording({main_, agent_, {first.log(), second.log(), third.log()}});
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const auto told = [&](std::size_t thread) {
+    std::vector<std::tuple<std::uint64_t, EventKind, std::uint64_t>> entries;
+    for (const LoggedEvent& entry : read.value().threads.at(thread).log) {
+      entries.emplace_back(entry.time, entry.event.kind, entry.event.object);
+    }
+    return entries;
+  };
+  using Entries = decltype(told(0));
+  EXPECT_EQ(told(0), (Entries{{2, EventKind::kAlloc, 0x6000},
+                              {3, EventKind::kHappensBefore, raw(kDescriptorsTag)},
+                              {4, EventKind::kHappensBefore, 0x5000},
+                              {9, EventKind::kFree, 0x6000}}));
+  EXPECT_EQ(told(1), (Entries{{5, EventKind::kHappensBefore, 0x7000},
+                              {7, EventKind::kHappensAfter, 0x5000},
+                              {8, EventKind::kHappensAfter, raw(kDescriptorsTag)}}));
+  EXPECT_EQ(told(2), (Entries{{9, EventKind::kHappensAfter, 0x5000}, {10, EventKind::kHappensAfter, 0x5000}}));
+  EXPECT_EQ(read.value().lost_log_entries, 1U);
+}
+
+// Recordings of older versions have every lock.
+TEST_F(RecordingFileTest, HeldLocksAreKnownIfAllAreLogged) {
+  EXPECT_TRUE(parse_recording({main_, agent_, {}}).value().are_locks_known);
+  AgentState state;
+  state.locks = LoggedLocks::kHandedOn;
+  std::memcpy(agent_.data(), &state, sizeof state);
+  EXPECT_FALSE(parse_recording({main_, agent_, {}}).value().are_locks_known);
+}
+
 // A pthread_t is used again: the join is of the thread that had it when the join began.
 TEST_F(RecordingFileTest, JoinsFindTheThreadOfTheirTime) {
   FakeLog first(0);
@@ -204,10 +250,10 @@ TEST_F(RecordingFileTest, OtherVersionsAndForeignFilesAreNamed) {
   const std::string text = "#!/bin/sh\necho this is no recording\n";
   EXPECT_FALSE(parse_recording({std::as_bytes(std::span(text)), {}, {}}).ok());
   std::vector<std::byte> agent = agent_;
-  agent[4] = std::byte{3};
+  agent[4] = std::byte{4};
   const auto agent_version = parse_recording({main_, agent, {}});
   ASSERT_FALSE(agent_version.ok());
-  EXPECT_NE(agent_version.error().message.find("version 3"), std::string::npos);
+  EXPECT_NE(agent_version.error().message.find("version 4"), std::string::npos);
 }
 
 // Whatever is cut off or flipped: a recording, perhaps a shorter one, or an error.

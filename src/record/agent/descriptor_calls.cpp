@@ -24,6 +24,7 @@
 
 #include "base/raw_call.h"
 #include "base/replaced_functions.h"
+#include "record/agent/descriptor_notes.h"
 #include "record/agent/log.h"
 
 namespace deadheat::record {
@@ -93,56 +94,20 @@ void forget(int descriptor, std::uint64_t thing = kUnknown) {
   if (descriptor >= 0 && descriptor < kRemembered) __atomic_store_n(&known[descriptor], thing, __ATOMIC_RELAXED);
 }
 
-// Who wrote so far: nobody (0), one thread (own_mark), or several. A thread that reads what nobody but itself
-// wrote learns nothing from it, and logs nothing: servers write and read each connection by one
-// thread. A writer's mark is there before its bytes are, so who reads them finds it.
-constexpr std::uint32_t kSeveral = ~0U;
-constexpr std::size_t kWriters = 4096;
-constinit std::uint32_t writers[kWriters] = {};  // of things, by a hash; of those that share a place together
-constinit std::uint32_t any_writer = 0;          // of whatever can be waited for
-
-std::uint32_t& writer_of(std::uint64_t thing) { return writers[(thing ^ thing >> 32U) % kWriters]; }
-
-void note_writer(std::uint32_t& writer) {
-  std::uint32_t before = __atomic_load_n(&writer, __ATOMIC_RELAXED);
-  if (before == own_mark || before == kSeveral) return;
-  if (before == 0 &&
-      __atomic_compare_exchange_n(&writer, &before, own_mark, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    return;
-  }
-  __atomic_store_n(&writer, kSeveral, __ATOMIC_RELAXED);
-}
-
-bool has_other_writer(const std::uint32_t& writer) {
-  const std::uint32_t now = __atomic_load_n(&writer, __ATOMIC_RELAXED);
-  return now != 0 && now != own_mark;
-}
-
-void log_written(std::uint64_t thing, const void* code) {
-  if (!has_log()) return;
-  note_writer(writer_of(thing));
-  note_writer(any_writer);
-  log_before(LogKind::kWritten, thing, 0, code);
-}
-
-void log_read(std::uint64_t thing, const void* code) {
-  if (has_log() && has_other_writer(writer_of(thing))) log_after(LogKind::kRead, thing, 0, code);
-}
-
 void before_write(int descriptor, const void* code) {
   if (!has_log()) return;
   const std::uint64_t thing = behind(descriptor);
-  if (thing != kOrdersNothing) log_written(thing, code);
+  if (thing != kOrdersNothing) note_written(thing, code);
 }
 
 void after_read(long result, int descriptor, const void* code) {
   if (result < 0 || !has_log()) return;
   const std::uint64_t thing = behind(descriptor);
-  if (thing != kOrdersNothing) log_read(thing, code);
+  if (thing != kOrdersNothing) note_read(thing, code);
 }
 
 void after_wait(long result, const void* code) {
-  if (result > 0 && has_log() && has_other_writer(any_writer)) log_after(LogKind::kPolled, 0, 0, code);
+  if (result > 0) note_waited(code);
 }
 
 }  // namespace
@@ -239,34 +204,34 @@ DEADHEAT_REPLACE(int, pipe2, int* ends, int flags) {
 
 DEADHEAT_REPLACE(int, pthread_kill, pthread_t thread, int number) {
   DEADHEAT_ORIGINAL(pthread_kill);
-  log_written(kSignals, DEADHEAT_CALLER);
+  note_written(kSignals, DEADHEAT_CALLER);
   return original(thread, number);
 }
 
 DEADHEAT_REPLACE(int, kill, pid_t process, int number) {
   DEADHEAT_ORIGINAL(kill);
-  log_written(kSignals, DEADHEAT_CALLER);
+  note_written(kSignals, DEADHEAT_CALLER);
   return original(process, number);
 }
 
 DEADHEAT_REPLACE(int, sigwait, const sigset_t* set, int* number) {
   DEADHEAT_ORIGINAL(sigwait);
   const int result = original(set, number);
-  if (result == 0) log_read(kSignals, DEADHEAT_CALLER);
+  if (result == 0) note_read(kSignals, DEADHEAT_CALLER);
   return result;
 }
 
 DEADHEAT_REPLACE(int, sigwaitinfo, const sigset_t* set, siginfo_t* information) {
   DEADHEAT_ORIGINAL(sigwaitinfo);
   const int result = original(set, information);
-  if (result > 0) log_read(kSignals, DEADHEAT_CALLER);
+  if (result > 0) note_read(kSignals, DEADHEAT_CALLER);
   return result;
 }
 
 DEADHEAT_REPLACE(int, sigtimedwait, const sigset_t* set, siginfo_t* information, const timespec* time) {
   DEADHEAT_ORIGINAL(sigtimedwait);
   const int result = original(set, information, time);
-  if (result > 0) log_read(kSignals, DEADHEAT_CALLER);
+  if (result > 0) note_read(kSignals, DEADHEAT_CALLER);
   return result;
 }
 

@@ -20,6 +20,8 @@ namespace deadheat::record {
 
 thread_local constinit LogRecord* next_record = nullptr;
 thread_local constinit std::uint32_t own_mark = 0;
+thread_local constinit std::uint64_t own_release_mark = kNoReleaseMark;
+constinit std::uint64_t release_mark_base = 0;
 constinit bool is_on = false;
 constinit LogClock log_clock = LogClock::kNanoseconds;
 
@@ -77,6 +79,7 @@ void stop_logging(LogStop why) {
   }
   __atomic_store_n(&is_on, false, __ATOMIC_RELAXED);
   next_record = nullptr;
+  own_release_mark = kNoReleaseMark;
   recent_blocks.slots = nullptr;  // what is in them stays in the tail
   own.has_ended = true;
 }
@@ -237,7 +240,7 @@ std::uint64_t read_time() {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-const char* open_logs(const char* directory, LogClock clock, std::uint64_t limit_bytes) {
+const char* open_logs(const char* directory, LogClock clock, LoggedLocks locks, std::uint64_t limit_bytes) {
   copy_text(directory_path, sizeof directory_path, directory);
   log_clock = clock;
   limit = limit_bytes;
@@ -255,6 +258,9 @@ const char* open_logs(const char* directory, LogClock clock, std::uint64_t limit
   *state = AgentState{};
   state->process = static_cast<std::uint32_t>(process);
   state->clock = clock;
+  state->locks = locks;
+  // No address has these upper bits; those below tell this process from one that left its marks in a file.
+  release_mark_base = 0xd3adULL << 48U | ((process ^ read_time() >> 10U) & 0xffffU) << 32U;
   is_on = true;
   return nullptr;
 }
@@ -268,6 +274,7 @@ void finish_logs() {
 void forget_logs() {
   is_on = false;
   next_record = nullptr;
+  own_release_mark = kNoReleaseMark;
   own.has_ended = true;
   if (state != nullptr) raw_call(SYS_munmap, as_argument(state), 4096);
   state = nullptr;
@@ -292,6 +299,7 @@ bool begin_log(std::uint32_t thread, Origin origin) {
     first.is_root = origin == Origin::kUnknown ? 1 : 0;
     *header = first;
     own_mark = thread + 1;
+    own_release_mark = release_mark_base | thread;
     recent_blocks = {reinterpret_cast<LogRecord*>(own.windows + 2 * kLogPiece), 0, 0};
     note_allocation();  // of the stack, and of what the thread may hold from before
   }
@@ -315,6 +323,7 @@ void end_log() {
   append(log_kind(EventKind::kThreadExit), 0, 0, 0, nullptr, time_before());
   const SignalsBlocked blocked;
   next_record = nullptr;
+  own_release_mark = kNoReleaseMark;
   own.has_ended = true;
   // The windows need not be kept, if what they show is in the log.
   if ((own.piece == 0 || write_piece(own.piece - 1)) && write_piece(own.piece)) {

@@ -26,8 +26,17 @@ namespace deadheat::record {
 extern thread_local constinit LogRecord* next_record __attribute__((visibility("hidden"), tls_model("initial-exec")));
 // The number of the thread whose log it is, plus 1; 0 before it has one.
 extern thread_local constinit std::uint32_t own_mark __attribute__((visibility("hidden"), tls_model("initial-exec")));
+// The same in notes of releases (hand_over.h), where it cannot be taken for an address or the mark of an earlier
+// process; kNoReleaseMark for a thread that has no log.
+extern thread_local constinit std::uint64_t own_release_mark
+    __attribute__((visibility("hidden"), tls_model("initial-exec")));
 extern constinit bool is_on;  // this process is recorded
 extern constinit LogClock log_clock;
+
+inline constexpr std::uint64_t kNoReleaseMark = 1;
+extern constinit std::uint64_t release_mark_base;  // its upper half
+[[nodiscard]] inline bool is_release_mark(std::uint64_t word) { return (word ^ release_mark_base) >> 32U == 0; }
+[[nodiscard]] inline std::uint32_t thread_of_mark(std::uint64_t mark) { return static_cast<std::uint32_t>(mark); }
 
 // A thread that nobody saw begin gets its log here. False: nothing is logged for it.
 bool begin_unknown_thread();
@@ -41,7 +50,7 @@ void end_log();
 void turn_piece(LogRecord* record);
 
 // In DIR, absolute. Returns nullptr or what is wrong.
-const char* open_logs(const char* directory, LogClock clock, std::uint64_t limit_bytes);
+const char* open_logs(const char* directory, LogClock clock, LoggedLocks locks, std::uint64_t limit_bytes);
 void finish_logs();
 // In a child of fork: it is not recorded.
 void forget_logs();

@@ -5,6 +5,7 @@
 //
 //   DEADHEAT_RECORD=DIR      where the log goes
 //   DEADHEAT_RECORD_LIMIT=N  bytes of log at most
+//   DEADHEAT_RECORD_LOCKS=all  every lock and unlock is logged, not only what is handed on
 //   DEADHEAT_RECORD_CLOCK=tsc  the processor's counter is the same everywhere, and may be used
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 
 #include "base/raw_call.h"
 #include "base/replaced_functions.h"
+#include "record/agent/lock_notes.h"
 #include "record/agent/log.h"
 #include "record/agent/thread_calls.h"
 
@@ -38,12 +40,17 @@ __attribute__((constructor)) void on_load() {
   if (directory == nullptr) return;
   const char* const limit = getenv("DEADHEAT_RECORD_LIMIT");
   const char* const clock = getenv("DEADHEAT_RECORD_CLOCK");
+  const char* const locks = getenv("DEADHEAT_RECORD_LOCKS");
   const bool has_counter = clock != nullptr && clock[0] == 't';
   const std::uint64_t bytes = limit == nullptr ? 1ULL << 30U : strtoull(limit, nullptr, 10);
   find_all_originals();
-  const char* const problem = open_logs(directory, has_counter ? LogClock::kTicks : LogClock::kNanoseconds, bytes);
+  const bool are_noted = can_note_locks() && (locks == nullptr || locks[0] != 'a');
+  note_locks = are_noted;
+  const char* const problem = open_logs(directory, has_counter ? LogClock::kTicks : LogClock::kNanoseconds,
+                                        are_noted ? LoggedLocks::kHandedOn : LoggedLocks::kAll, bytes);
   unsetenv("DEADHEAT_RECORD");
   unsetenv("DEADHEAT_RECORD_LIMIT");
+  unsetenv("DEADHEAT_RECORD_LOCKS");
   unsetenv("DEADHEAT_RECORD_CLOCK");
   if (problem != nullptr) return say(problem, "");
   register_fork_handlers(nullptr, nullptr, forget_logs, nullptr);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of synchronisation. What each means for the order of threads: model/event.h. Whether a
-// lock is recursive, and how an rwlock that is given up was held, is worked out offline.
+// lock is recursive, and how an rwlock that is given up was held, is worked out offline. Of mutexes only what is handed
+// on from thread to thread is logged: lock_notes.h. That one is destroyed is not: the same address later is the same
+// object, which orders more, never less.
 #include <pthread.h>
 #include <semaphore.h>
 #include <threads.h>
@@ -9,6 +11,7 @@
 #include <ctime>
 
 #include "base/replaced_functions.h"
+#include "record/agent/lock_notes.h"
 #include "record/agent/log.h"
 
 namespace deadheat::record {
@@ -24,6 +27,21 @@ constexpr std::uint8_t kSharedTry = lock_detail(LockMode::kShared, LockAttempt::
 // The owner of a robust mutex died: it is held all the same.
 bool holds(int result) { return result == 0 || result == EOWNERDEAD; }
 
+// The mutexes of C are those of POSIX.
+pthread_mutex_t* posix(pthread_mutex_t* mutex) { return mutex; }
+pthread_mutex_t* posix(mtx_t* mutex) { return reinterpret_cast<pthread_mutex_t*>(mutex); }
+static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t));
+
+struct Wait {
+  pthread_mutex_t* mutex;
+  const void* condition;
+  const void* code;
+};
+void end_wait(void* wait) {
+  const Wait& ended = *static_cast<Wait*>(wait);
+  on_wait_end(ended.mutex, ended.condition, ended.code);
+}
+
 }  // namespace
 }  // namespace deadheat::record
 
@@ -31,6 +49,19 @@ using namespace deadheat;
 using namespace deadheat::record;
 
 #define DEADHEAT_UNWRAP(...) __VA_ARGS__
+#define DEADHEAT_LOCKS_MUTEX(name, parameters, arguments, detail)          \
+  DEADHEAT_REPLACE(int, name, DEADHEAT_UNWRAP parameters) {                \
+    DEADHEAT_ORIGINAL(name);                                               \
+    const int result = original arguments;                                 \
+    if (holds(result)) on_acquired(posix(mutex), DEADHEAT_CALLER, detail); \
+    return result;                                                         \
+  }
+#define DEADHEAT_UNLOCKS_MUTEX(name, parameters, arguments) \
+  DEADHEAT_REPLACE(int, name, DEADHEAT_UNWRAP parameters) { \
+    DEADHEAT_ORIGINAL(name);                                \
+    on_release(posix(mutex), DEADHEAT_CALLER);              \
+    return original arguments;                              \
+  }
 // All of them return int; `object` is the lock.
 #define DEADHEAT_ACQUIRES(name, parameters, arguments, object, detail)                     \
   DEADHEAT_REPLACE(int, name, DEADHEAT_UNWRAP parameters) {                                \
@@ -58,23 +89,26 @@ using namespace deadheat::record;
     if (result == 0) log_after(log_kind(EventKind::kind), number_of(object), 0, DEADHEAT_CALLER); \
     return result;                                                                                \
   }
-// Whatever the wait returns, the mutex was given up and is held again.
-#define DEADHEAT_WAITS(name, parameters, arguments)                                                           \
-  DEADHEAT_REPLACE(int, name, DEADHEAT_UNWRAP parameters) {                                                   \
-    DEADHEAT_ORIGINAL(name);                                                                                  \
-    log_before(log_kind(EventKind::kCondWaitBegin), number_of(condition), number_of(mutex), DEADHEAT_CALLER); \
-    const int result = original arguments;                                                                    \
-    log_after(log_kind(EventKind::kCondWaitEnd), number_of(condition), number_of(mutex), DEADHEAT_CALLER);    \
-    return result;                                                                                            \
+// Whatever the wait returns, the mutex was given up and is held again; also when it does not return, because the thread
+// is cancelled, and its cleanup handlers go on with the mutex.
+#define DEADHEAT_WAITS(name, parameters, arguments)         \
+  DEADHEAT_REPLACE(int, name, DEADHEAT_UNWRAP parameters) { \
+    DEADHEAT_ORIGINAL(name);                                \
+    Wait wait{posix(mutex), condition, DEADHEAT_CALLER};    \
+    on_wait_begin(wait.mutex, wait.condition, wait.code);   \
+    int result = 0;                                         \
+    pthread_cleanup_push(end_wait, &wait);                  \
+    result = original arguments;                            \
+    pthread_cleanup_pop(1);                                 \
+    return result;                                          \
   }
 
 // clang-format off
-DEADHEAT_ACQUIRES(pthread_mutex_lock, (pthread_mutex_t* mutex), (mutex), mutex, kExclusive)
-DEADHEAT_ACQUIRES(pthread_mutex_trylock, (pthread_mutex_t* mutex), (mutex), mutex, kExclusiveTry)
-DEADHEAT_ACQUIRES(pthread_mutex_timedlock, (pthread_mutex_t* mutex, const timespec* until), (mutex, until), mutex, kExclusiveTry)
-DEADHEAT_ACQUIRES(pthread_mutex_clocklock, (pthread_mutex_t* mutex, clockid_t clock, const timespec* until), (mutex, clock, until), mutex, kExclusiveTry)
-DEADHEAT_RELEASES(pthread_mutex_unlock, (pthread_mutex_t* mutex), (mutex), mutex, kExclusive)
-DEADHEAT_BEFORE(pthread_mutex_destroy, (pthread_mutex_t* mutex), (mutex), mutex, kSyncDestroy)
+DEADHEAT_LOCKS_MUTEX(pthread_mutex_lock, (pthread_mutex_t* mutex), (mutex), kExclusive)
+DEADHEAT_LOCKS_MUTEX(pthread_mutex_trylock, (pthread_mutex_t* mutex), (mutex), kExclusiveTry)
+DEADHEAT_LOCKS_MUTEX(pthread_mutex_timedlock, (pthread_mutex_t* mutex, const timespec* until), (mutex, until), kExclusiveTry)
+DEADHEAT_LOCKS_MUTEX(pthread_mutex_clocklock, (pthread_mutex_t* mutex, clockid_t clock, const timespec* until), (mutex, clock, until), kExclusiveTry)
+DEADHEAT_UNLOCKS_MUTEX(pthread_mutex_unlock, (pthread_mutex_t* mutex), (mutex))
 
 DEADHEAT_ACQUIRES(pthread_rwlock_rdlock, (pthread_rwlock_t* lock), (lock), lock, kShared)
 DEADHEAT_ACQUIRES(pthread_rwlock_wrlock, (pthread_rwlock_t* lock), (lock), lock, kExclusive)
@@ -85,7 +119,6 @@ DEADHEAT_ACQUIRES(pthread_rwlock_timedwrlock, (pthread_rwlock_t* lock, const tim
 DEADHEAT_ACQUIRES(pthread_rwlock_clockrdlock, (pthread_rwlock_t* lock, clockid_t clock, const timespec* until), (lock, clock, until), lock, kSharedTry)
 DEADHEAT_ACQUIRES(pthread_rwlock_clockwrlock, (pthread_rwlock_t* lock, clockid_t clock, const timespec* until), (lock, clock, until), lock, kExclusiveTry)
 DEADHEAT_RELEASES(pthread_rwlock_unlock, (pthread_rwlock_t* lock), (lock), lock, kExclusive)
-DEADHEAT_BEFORE(pthread_rwlock_destroy, (pthread_rwlock_t* lock), (lock), lock, kSyncDestroy)
 
 DEADHEAT_ACQUIRES(pthread_spin_lock, (pthread_spinlock_t* lock), (lock), lock, kExclusive)
 DEADHEAT_ACQUIRES(pthread_spin_trylock, (pthread_spinlock_t* lock), (lock), lock, kExclusiveTry)
@@ -101,10 +134,10 @@ DEADHEAT_AFTER(sem_timedwait, (sem_t* semaphore, const timespec* until), (semaph
 DEADHEAT_AFTER(sem_clockwait, (sem_t* semaphore, clockid_t clock, const timespec* until), (semaphore, clock, until), semaphore, kSemaphoreWait)
 DEADHEAT_BEFORE(sem_post, (sem_t* semaphore), (semaphore), semaphore, kSemaphorePost)
 
-DEADHEAT_ACQUIRES(mtx_lock, (mtx_t* mutex), (mutex), mutex, kExclusive)
-DEADHEAT_ACQUIRES(mtx_trylock, (mtx_t* mutex), (mutex), mutex, kExclusiveTry)
-DEADHEAT_ACQUIRES(mtx_timedlock, (mtx_t* mutex, const timespec* until), (mutex, until), mutex, kExclusiveTry)
-DEADHEAT_RELEASES(mtx_unlock, (mtx_t* mutex), (mutex), mutex, kExclusive)
+DEADHEAT_LOCKS_MUTEX(mtx_lock, (mtx_t* mutex), (mutex), kExclusive)
+DEADHEAT_LOCKS_MUTEX(mtx_trylock, (mtx_t* mutex), (mutex), kExclusiveTry)
+DEADHEAT_LOCKS_MUTEX(mtx_timedlock, (mtx_t* mutex, const timespec* until), (mutex, until), kExclusiveTry)
+DEADHEAT_UNLOCKS_MUTEX(mtx_unlock, (mtx_t* mutex), (mutex))
 DEADHEAT_WAITS(cnd_wait, (cnd_t* condition, mtx_t* mutex), (condition, mutex))
 DEADHEAT_WAITS(cnd_timedwait, (cnd_t* condition, mtx_t* mutex, const timespec* until), (condition, mutex, until))
 // clang-format on

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Notes of releases (hand_over.h) for descriptors. Who writes bytes leaves its mark and the time at two places before
+// the bytes are there for anybody:
+//   - at what it writes to (`written`, by a hash; things that share a place count as one), for who reads from it.
+//   Servers
+//     write and read each connection by one thread, which logs nothing then;
+//   - at a place of its own (`latest_writes`), for who waits for any descriptor at all: such a wait does not tell
+//   which.
+//
+// No lock protects these, as the mutex does its note. A place of a thing therefore belongs to the first thread that
+// writes there. When a second one comes it is nobody's for ever, and each write and read there is logged as kWritten
+// and kRead. The change loses nothing: the owner stores its time, then looks whether the place is still its own; the
+// second thread makes it nobody's, then takes the time that it finds into its own log (kReleasedBy). The first step of
+// each is a full barrier, so the owner sees that it lost the place and logs its write, or the second thread sees the
+// owner's time.
+//
+// Places for waits are enough for kMostWriters threads. Once there are more, everybody logs kWritten, and who waits
+// logs kPolled, besides what the places had until then.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "record/agent/hand_over.h"
+
+namespace deadheat::record {
+
+// Before bytes go there. `thing`: what is behind a descriptor.
+void note_written(std::uint64_t thing, const void* code);
+// After bytes came from there.
+void note_read(std::uint64_t thing, const void* code);
+// After a wait for any descriptor.
+void note_waited(const void* code);
+
+}  // namespace deadheat::record
