@@ -168,6 +168,11 @@ class Controller {
       const Measured now = measure();
       follow_budget(now);
       periods_.set_length(now.in_work(period_));
+      // The length of the first cycle was a guess, and may be a hundred times too long.
+      if (!is_pace_known_ && now.processor >= kEnoughToTell) {
+        is_pace_known_ = true;
+        periods_.set_rate(periods_.rate(), now.work);
+      }
       periods_.advance(now.work);
       if (periods_.is_open() != period_is_open.load(std::memory_order_relaxed)) change_period();
       nudge_threads();
@@ -445,6 +450,7 @@ class Controller {
   Pace checked_;
   Pace inside_;
   Pace* mode_ = &unchecked_;
+  bool is_pace_known_ = false;
   std::uint64_t latest_processor_ = 0;
   std::uint64_t latest_cost_ = 0;
   std::uint64_t latest_progress_ = 0;
