@@ -279,9 +279,8 @@ void RuntimeSymbols::end_unseen(llvm::IRBuilder<>& builder, llvm::Value* before)
   store(builder, before, member(builder, 9))->setVolatile(true);
 }
 
-void RuntimeSymbols::note_progress(llvm::IRBuilder<>& builder) {
-  llvm::Value* more = builder.CreateAdd(number(builder, 10), builder.getInt64(1));
-  store(builder, more, member(builder, 10));
+void RuntimeSymbols::note_progress(llvm::IRBuilder<>& builder, llvm::Value& more) {
+  store(builder, builder.CreateAdd(number(builder, 10), &more), member(builder, 10));
 }
 
 llvm::Value* RuntimeSymbols::pointer(llvm::IRBuilder<>& builder, unsigned index) {

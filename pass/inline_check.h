@@ -43,8 +43,8 @@ class RuntimeSymbols {
   [[nodiscard]] llvm::Value* cell_key(llvm::IRBuilder<>& builder) { return number(builder, 2); }
   [[nodiscard]] llvm::Value* second_epoch(llvm::IRBuilder<>& builder) { return number(builder, 7); }
   [[nodiscard]] llvm::Value* runs_unchecked(llvm::IRBuilder<>& builder);
-  // The program has got a little further.
-  void note_progress(llvm::IRBuilder<>& builder);
+  // The program has got so much further.
+  void note_progress(llvm::IRBuilder<>& builder, llvm::Value& more);
   // Marks that an operation is under way of which the runtime is not told. What begin_unseen()
   // returns is for end_unseen().
   [[nodiscard]] llvm::Value* begin_unseen(llvm::IRBuilder<>& builder);

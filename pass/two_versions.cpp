@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "two_versions.h"
 
+#include <optional>
+#include <utility>
+
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/CFG.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -12,6 +16,7 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/SSAUpdater.h"
+#include "loop_progress.h"
 #include "stretches.h"
 #include "unseen_atomics.h"
 
@@ -55,6 +60,25 @@ bool can_be_copied(const llvm::Function& function) {
   return true;
 }
 
+// From one block to another, in or out of an inner loop.
+struct Edge {
+  bool is_asked = false;             // which version is to run
+  std::optional<LoopCount> repeats;  // of a loop with checks: goes on at its beginning
+  std::optional<LoopCount> leaves;
+  bool has_checks = false;      // the loop that it leaves
+  llvm::Value* last = nullptr;  // what the loop's variable is then
+  bool is_counted = false;      // and whether the last iteration is counted by that
+
+  void leave(const LoopCount& count, bool with_checks, const llvm::BasicBlock& from,
+             const llvm::DominatorTree& dominators) {
+    leaves = count;
+    has_checks = with_checks;
+    is_counted = dominators.dominates(llvm::cast<llvm::Instruction>(count.next)->getParent(), &from);
+    last = is_counted ? count.next : count.variable;
+  }
+};
+using Edges = llvm::MapVector<std::pair<llvm::BasicBlock*, llvm::BasicBlock*>, Edge>;
+
 class Duplicator {
  public:
   Duplicator(llvm::Function& function, llvm::ArrayRef<CheckGroup> groups, RuntimeSymbols& runtime,
@@ -96,7 +120,7 @@ class Duplicator {
     const llvm::LoopInfo loops(dominators);
     llvm::ReversePostOrderTraversal<const llvm::Function*> order(&function_);
     if (llvm::containsIrreducibleCFG<const llvm::BasicBlock*>(order, loops)) return false;
-    llvm::SmallVector<std::pair<llvm::BasicBlock*, llvm::BasicBlock*>, 16> edges;  // on which is asked
+    Edges edges;
     for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
       bool has_checks = false;
       bool has_calls = false;
@@ -108,28 +132,51 @@ class Duplicator {
       }
       llvm::BasicBlock* header = loop->getHeader();
       if (header->isEHPad()) return false;
-      if (!has_checks) {
-        llvm::SmallVector<llvm::Loop::Edge, 4> exits;
-        loop->getExitEdges(exits);
-        for (const auto& [from, to] : exits) edges.emplace_back(from, to);
-      } else if (has_calls || !loop->isInnermost()) {
+      if (has_checks && (has_calls || !loop->isInnermost())) {
+        shared_[header] = weight_of(*loop, dominators);
         headers_.push_back(header);
-      } else {
-        for (llvm::BasicBlock* before : llvm::predecessors(header)) {
-          if (loop->contains(before)) edges.emplace_back(before, header);
-        }
+        continue;
+      }
+      const std::optional<LoopCount> count = count_of(*loop, dominators);
+      llvm::SmallVector<llvm::Loop::Edge, 4> exits;
+      loop->getExitEdges(exits);
+      for (const auto& [from, to] : exits) {
+        if (!has_checks) edges[{from, to}].is_asked = true;
+        if (count) edges[{from, to}].leave(*count, has_checks, *from, dominators);
+      }
+      if (!has_checks) continue;
+      for (llvm::BasicBlock* before : llvm::predecessors(header)) {
+        if (!loop->contains(before)) continue;
+        Edge& edge = edges[{before, header}];
+        edge.is_asked = true;
+        if (count) edge.repeats = *count;
       }
     }
-    llvm::sort(edges);
-    edges.erase(llvm::unique(edges), edges.end());
-    for (const auto& [from, to] : edges) {
-      if (!to->isEHPad()) asking_.push_back(block_on_edge(*from, *to));
+    for (const auto& [ends, edge] : edges) {
+      if (!ends.second->isEHPad()) add_block(*ends.first, *ends.second, edge);
     }
-    for (llvm::BasicBlock* header : headers_) {
-      header->splitBasicBlock(header->getFirstNonPHIIt());
-      shared_.insert(header);
-    }
+    for (llvm::BasicBlock* header : headers_) header->splitBasicBlock(header->getFirstNonPHIIt());
+    weight_of_call_ = weight_of(function_, loops, dominators);
     return true;
+  }
+
+  void add_block(llvm::BasicBlock& from, llvm::BasicBlock& to, const Edge& edge) {
+    llvm::BasicBlock* block = block_on_edge(from, to);
+    if (edge.is_asked) asking_.push_back(block);
+    if (edge.repeats) repeated_[block] = *edge.repeats;
+    if (edge.leaves && edge.has_checks) left_.emplace_back(block, edge);
+    // In both versions.
+    if (edge.leaves && !edge.has_checks) note_iterations(*block, *edge.leaves, edge.last);
+  }
+
+  // On the way out of a loop, or to the other version of it.
+  void note_iterations(llvm::BasicBlock& block, const LoopCount& count, llvm::Value* last) {
+    llvm::Value* first = nullptr;
+    for (unsigned at = 0; at < 2; ++at) {
+      if (count.variable->getIncomingValue(at) != count.next) first = count.variable->getIncomingValue(at);
+    }
+    llvm::IRBuilder<> builder(block.getTerminator());
+    runtime_.note_progress(builder, *count.between(builder, *first, *last));
   }
 
   static llvm::BasicBlock* block_on_edge(llvm::BasicBlock& from, llvm::BasicBlock& to) {
@@ -198,7 +245,7 @@ class Duplicator {
     }
     for (llvm::AllocaInst* variable : late) variable->moveBefore(body);
     entry.splitBasicBlock(body);
-    shared_.insert(&entry);
+    shared_[&entry] = weight_of_call_;
   }
 
   void copy_blocks() {
@@ -221,7 +268,7 @@ class Duplicator {
 
   // Edges from one version to the other.
   void join_versions() {
-    for (llvm::BasicBlock* block : shared_) {
+    for (const auto& [block, weight] : shared_) {
       for (llvm::PHINode& merged : block->phis()) {
         const unsigned count = merged.getNumIncomingValues();
         for (unsigned at = 0; at < count; ++at) {
@@ -231,7 +278,7 @@ class Duplicator {
       }
       llvm::BasicBlock* next = block->getSingleSuccessor();
       llvm::IRBuilder<> builder(block->getTerminator());
-      runtime_.note_progress(builder);
+      runtime_.note_progress(builder, *builder.getInt64(weight));
       choose(*block, *copy_of(next), *next, nullptr);
     }
     llvm::MDNode* weights = llvm::MDBuilder(function_.getContext()).createBranchWeights(1 << 20, 1);
@@ -239,11 +286,41 @@ class Duplicator {
       llvm::BasicBlock* next = block->getSingleSuccessor();
       llvm::BasicBlock* copy = copy_of(block);
       if (shared_.contains(next)) continue;
+      llvm::BasicBlock* change = copy;
+      if (const auto found = repeated_.find(block); found != repeated_.end())
+        change = count_iterations(*block, found->second);
       for (llvm::PHINode& merged : next->phis()) {
-        merged.addIncoming(copy_of(merged.getIncomingValueForBlock(block)), copy);
+        merged.addIncoming(copy_of(merged.getIncomingValueForBlock(block)), change);
       }
-      choose(*copy, *copy_of(next), *next, weights);
+      choose(*copy, *copy_of(next), change == copy ? *next : *change, weights);
     }
+    for (const auto& [block, edge] : left_) {
+      note_iterations(*copy_of(block), copy_of(*edge.leaves), copy_of(edge.last));
+      if (edge.is_counted) note_iteration(*block, *edge.leaves);
+    }
+  }
+
+  // Of an inner loop with checks: the version with checks counts every iteration, since one may take long in a
+  // sampling period. The other counts when it ends or is left for that one: by the block that is returned.
+  llvm::BasicBlock* count_iterations(llvm::BasicBlock& block, const LoopCount& count) {
+    note_iteration(block, count);
+    llvm::BasicBlock* next = block.getSingleSuccessor();
+    llvm::BasicBlock* change = llvm::BasicBlock::Create(next->getContext(), "", &function_, next);
+    llvm::BranchInst::Create(next, change)->setDebugLoc(block.getTerminator()->getDebugLoc());
+    note_iterations(*change, copy_of(count), copy_of(count.next));
+    return change;
+  }
+
+  void note_iteration(llvm::BasicBlock& block, const LoopCount& count) {
+    llvm::IRBuilder<> builder(block.getTerminator());
+    runtime_.note_progress(builder, *builder.getInt64(count.per_iteration()));
+  }
+
+  [[nodiscard]] LoopCount copy_of(const LoopCount& count) const {
+    LoopCount copy = count;
+    copy.variable = copy_of(count.variable);
+    copy.next = copy_of(count.next);
+    return copy;
   }
 
   void choose(llvm::BasicBlock& block, llvm::BasicBlock& unchecked, llvm::BasicBlock& checked, llvm::MDNode* weights) {
@@ -303,8 +380,11 @@ class Duplicator {
   const llvm::TargetLibraryInfo& library_;
   llvm::SmallPtrSet<const llvm::Instruction*, 32> checked_places_;
   llvm::SmallVector<llvm::BasicBlock*, 8> headers_;
-  llvm::SmallPtrSet<llvm::BasicBlock*, 8> shared_;
+  llvm::MapVector<llvm::BasicBlock*, std::uint64_t> shared_;  // and the progress that coming through means
+  std::uint64_t weight_of_call_ = 1;
   Blocks asking_;  // where the version without checks asks; they have one successor each
+  llvm::SmallDenseMap<llvm::BasicBlock*, LoopCount, 8> repeated_;  // of those, at the ends of inner loops with checks
+  llvm::SmallVector<std::pair<llvm::BasicBlock*, Edge>, 8> left_;  // behind such loops
   Blocks originals_;
   Blocks unchecked_;
   llvm::ValueToValueMapTy copies_;

@@ -14,8 +14,8 @@
 //                    were made before it, hoisting.h) does not ask at all, but at its end.
 //   after calls      of the version without checks: the thread may have slept in it.
 //
-// Where both versions come through, at entries and around loops, the program's progress is
-// counted, so that the runtime can tell how much slower the version with checks is.
+// Both versions count the program's progress (loop_progress.h), so that the runtime can tell how much was
+// done in either: where both come through, at entries and around loops, and for inner loops.
 //
 // So all cycles of the function have one entry, whichever version runs, and the code
 // generator knows them for the loops they are.

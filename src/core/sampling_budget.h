@@ -54,8 +54,8 @@ class SamplingBudget {
  private:
   static constexpr double kFirstRate = 0.002;
   static constexpr double kLeastRate = 0.0001;
-  static constexpr double kMemory = 0.85;          // what a step counts at the next one
-  static constexpr double kEnough = 1 / 50'000.0;  // per nanosecond
+  static constexpr double kMemory = 0.85;         // what a step counts at the next one
+  static constexpr double kEnough = 1 / 2'500.0;  // per nanosecond
   static constexpr double kLargestStepUp = 1.5;
   static constexpr double kLargestStepDown = 4;
 

@@ -8,8 +8,7 @@
 // was really sampled is measured, and the cycle ends where that is the wanted share
 // of all work. The sum is right whatever single periods were like.
 //
-// Work is any measure of progress that does not count the detector's own. It may shrink
-// a little when more becomes known.
+// Work is any measure of progress that does not count the detector's own and never shrinks.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +27,13 @@ class WorkPeriods {
   };
 
   // The rate is from 0 to 1, the period at least 1.
-  WorkPeriods(double rate, std::uint64_t period, std::uint64_t seed) : random_(seed), period_(period) {
+  WorkPeriods(double rate, std::uint64_t period, std::uint64_t seed) : random_(seed), next_length_(period) {
     set_rate(rate, {});
   }
 
   [[nodiscard]] double rate() const { return rate_; }
-  [[nodiscard]] std::uint64_t length() const { return period_; }
+  // How long periods are, from the next cycle on: at least 1.
+  void set_length(std::uint64_t period) { next_length_ = period == 0 ? 1 : period; }
   [[nodiscard]] bool is_open() const { return is_open_; }
   // Periods that have been opened.
   [[nodiscard]] std::uint64_t count() const { return count_; }
@@ -64,6 +64,7 @@ class WorkPeriods {
       next_change_ = kNever;
       return;
     }
+    period_ = next_length_;
     const double length = static_cast<double>(period_) / rate_;
     cycle_length_ = length < 0x1.0p62 ? static_cast<std::uint64_t>(length) : std::uint64_t{1} << 62;
     cycle_begin_ = at;
@@ -107,7 +108,8 @@ class WorkPeriods {
   }
 
   Random random_;
-  std::uint64_t period_;
+  std::uint64_t next_length_;
+  std::uint64_t period_ = 1;
   double rate_ = 0;
   Work start_;  // when the rate was set
   Part part_ = Part::kRest;

@@ -119,16 +119,27 @@ Sums sum_up() {
 // Differences of clocks that are read at slightly different times.
 std::uint64_t at_least_zero(std::uint64_t more, std::uint64_t less) { return more > less ? more - less : 0; }
 
+std::uint64_t at_least(std::uint64_t value, std::uint64_t least) { return value > least ? value : least; }
+
 struct Measured {
   WorkPeriods::Work work;
-  std::uint64_t cost = 0;       // nanoseconds
+  double pace = 1;              // work per nanosecond (core/pace.h)
+  std::uint64_t cost = 0;       // nanoseconds of events that were timed
   std::uint64_t processor = 0;  // nanoseconds of the whole process
   Sums sums;
+
+  // Work of a program that gets on as it usually does, in nanoseconds, and the other way round.
+  [[nodiscard]] std::uint64_t in_time(std::uint64_t work_done) const {
+    return static_cast<std::uint64_t>(static_cast<double>(work_done) / pace);
+  }
+  [[nodiscard]] std::uint64_t in_work(std::uint64_t time) const {
+    return static_cast<std::uint64_t>(static_cast<double>(time) * pace);
+  }
 };
 
 class Controller {
  public:
-  Controller(double rate, std::uint64_t period, std::uint64_t seed) : periods_(rate, period, seed) {}
+  Controller(double rate, std::uint64_t period, std::uint64_t seed) : period_(period), periods_(rate, period, seed) {}
 
   // While it is made no other thread runs it. `seed` is for the report.
   void begin(std::uint64_t seed, std::uint64_t budget, double most) {
@@ -142,7 +153,7 @@ class Controller {
     latest_progress_ = so_far.progress;
     can_give_back_ = raw_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
     if (!can_give_back_) forbid_unchecked_code();
-    if (options().horizon_us == -2) horizon_ = kHorizonInPeriods * periods_.length();
+    if (options().horizon_us == -2) horizon_ = kHorizonInPeriods * period_;
     if (options().horizon_us >= 0) horizon_ = static_cast<std::uint64_t>(options().horizon_us) * kMicrosecond;
     budget_ = budget;
     if (budget != 0) begin_budget({});
@@ -156,11 +167,18 @@ class Controller {
       tick_rate_.measure();
       const Measured now = measure();
       follow_budget(now);
+      periods_.set_length(now.in_work(period_));
+      // The length of the first cycle was a guess, and may be a hundred times too long.
+      if (!is_pace_known_ && now.processor >= kEnoughToTell) {
+        is_pace_known_ = true;
+        periods_.set_rate(periods_.rate(), now.work);
+      }
       periods_.advance(now.work);
       if (periods_.is_open() != period_is_open.load(std::memory_order_relaxed)) change_period();
       nudge_threads();
       forget_what_all_know();
       drop_records(now);
+      note_mode();
       note_totals(now);
       wait(now);
     }
@@ -191,32 +209,22 @@ class Controller {
     now.cost = tick_rate_.in_time(at_least_zero(now.sums.cost, start_ticks_)) +
                at_least_zero(now.sums.long_cost, start_long_cost_);
     SpinHolder hold(lock_);
-    // Whatever was measured, somebody is working.
-    const std::uint64_t least = now.processor / kLeastWork;
-    const std::uint64_t all = now.processor > now.cost + least ? now.processor - now.cost : least;
-    // What events cost is known a little late: then less work was done than it seemed,
-    // and what seemed to be sampled shrinks as well.
-    Pace& pace = period_is_open.load(std::memory_order_relaxed) ? inside_ : may_run_unchecked() ? unchecked_ : checked_;
-    pace.time = at_least_zero(pace.time + all, latest_all_);
-    pace.count += at_least_zero(now.sums.progress, latest_progress_);
-    latest_all_ = all;
-    latest_progress_ = now.sums.progress;
-    // Checks that are made inline are slower than no checks, and those that record even more.
-    const std::uint64_t checked = work_in(checked_, unchecked_);
-    const Pace outside{unchecked_.time + checked, unchecked_.count + checked_.count};
-    now.work.sampled = work_in(inside_, outside);
-    now.work.all = outside.time + now.work.sampled;
-    now.cost += checked_.time - checked + inside_.time - now.work.sampled;
+    mode_->add(at_least_zero(now.processor, latest_processor_), at_least_zero(now.cost, latest_cost_),
+               at_least_zero(now.sums.progress, latest_progress_));
+    latest_processor_ = at_least(now.processor, latest_processor_);
+    latest_cost_ = at_least(now.cost, latest_cost_);
+    latest_progress_ = at_least(now.sums.progress, latest_progress_);
+    now.work.sampled = inside_.work();
+    now.work.all = unchecked_.work() + checked_.work() + now.work.sampled;
+    now.pace = pace_of(unchecked_, checked_, inside_, kEnoughToTell);
     latest_work_ = now.work.all;
     return now;
   }
 
-  // How much of the time of a mode was work, if the program gets on as fast as in another.
-  [[nodiscard]] std::uint64_t work_in(Pace mode, Pace other) const {
-    const auto time = static_cast<double>(mode.time);
-    const double doubtful_time = kDoubtfulPeriods * static_cast<double>(periods_.length());
-    const double doubtful_count = kDoubtfulCount + kDoubtfulCountPerTime * time;
-    return static_cast<std::uint64_t>(time * pace_inside(mode, other, doubtful_time, doubtful_count, kLeastPace));
+  // Of what is measured from here on.
+  void note_mode() {
+    SpinHolder hold(lock_);
+    mode_ = period_is_open.load(std::memory_order_relaxed) ? &inside_ : may_run_unchecked() ? &unchecked_ : &checked_;
   }
 
   void change_period() {
@@ -231,7 +239,8 @@ class Controller {
       }
       // Else at the next look.
       if (can_give_back_ && !has_nobody_in_event()) return;
-      static_cast<void>(measure());  // what was done meanwhile was not sampled
+      // What was done meanwhile was not sampled. Code without checks counts what it did when it is left.
+      static_cast<void>(measure());
     }
     period_is_open.store(opens, std::memory_order_seq_cst);
     changed_at_ = read_clock(CLOCK_MONOTONIC);
@@ -250,7 +259,7 @@ class Controller {
   // checks from then on.
   void drop_records(const Measured& now) {
     if (period_is_open.load(std::memory_order_relaxed) || may_run_unchecked() || !can_give_back_) return;
-    const bool is_late = horizon_ != raw_report::kForever && now.work.all >= closed_at_ + horizon_;
+    const bool is_late = horizon_ != raw_report::kForever && now.work.all >= closed_at_ + now.in_work(horizon_);
     const std::uint64_t wall = read_clock(CLOCK_MONOTONIC);
     if (!is_late && wall < next_look_) return;
     look_wait_ *= 2;
@@ -368,9 +377,9 @@ class Controller {
     totals_.budget = budget_;
     totals_.period_us = static_cast<std::uint64_t>(options().period_us);
     totals_.periods = periods_.count();
-    totals_.work_ns = now.work.all;
-    totals_.sampled_work_ns = now.work.sampled < now.work.all ? now.work.sampled : now.work.all;
-    totals_.cost_ns = now.cost;
+    totals_.work_ns = now.in_time(now.work.all);
+    totals_.sampled_work_ns = now.in_time(now.work.sampled);
+    totals_.cost_ns = at_least_zero(now.processor, totals_.work_ns);
     const SamplingCounters& counters = now.sums.counters;
     totals_.sampled_accesses = counters.sampled_accesses[0] + counters.sampled_accesses[1];
     totals_.checked_accesses = counters.checked_accesses[0] + counters.checked_accesses[1];
@@ -391,10 +400,10 @@ class Controller {
     idle_wait_ = worked > kHardlyAnything ? 0 : idle_wait_ * 2 + kShortestWait;
     std::uint64_t change = periods_.next_change();
     const bool has_records = !period_is_open.load(std::memory_order_relaxed) && !may_run_unchecked();
-    if (has_records && horizon_ != raw_report::kForever && closed_at_ + horizon_ < change) {
-      change = closed_at_ + horizon_;
+    if (has_records && horizon_ != raw_report::kForever && closed_at_ + now.in_work(horizon_) < change) {
+      change = closed_at_ + now.in_work(horizon_);
     }
-    std::uint64_t time = at_least_zero(change, now.work.all) / threads_at_once_;
+    std::uint64_t time = now.in_time(at_least_zero(change, now.work.all)) / threads_at_once_;
     if (has_records && time > look_wait_) time = look_wait_;
     // Threads are slower in a period, nobody knows how much: it may end an eighth too late.
     const std::uint64_t open_for = period_is_open.load(std::memory_order_relaxed) ? wall - changed_at_ : 0;
@@ -429,15 +438,10 @@ class Controller {
   static constexpr std::uint32_t kTries = 1000;
   static constexpr std::uint64_t kFirstLook = 100 * kMicrosecond;
   static constexpr std::uint64_t kHorizonInPeriods = 3;
-  static constexpr std::uint64_t kLeastWork = 8;  // one part of so many of all processor time
-  // What progress says of the pace (core/pace.h): little if there is little of it, in all or
-  // for the time.
-  static constexpr double kDoubtfulPeriods = 1;
-  static constexpr double kDoubtfulCount = 200;
-  static constexpr double kDoubtfulCountPerTime = 1.0 / (50.0 * kMicrosecond);
-  static constexpr double kLeastPace = 1.0 / 8;
-  static constexpr double kBudgetStep = 500.0 * kMillisecond;  // of processor time
+  static constexpr std::uint64_t kEnoughToTell = 2 * kMillisecond;  // of a mode (core/pace.h)
+  static constexpr double kBudgetStep = 500.0 * kMillisecond;       // of processor time
 
+  std::uint64_t period_;  // nanoseconds
   WorkPeriods periods_;
   TickRate tick_rate_;
   Requests requests_;
@@ -445,7 +449,10 @@ class Controller {
   Pace unchecked_;
   Pace checked_;
   Pace inside_;
-  std::uint64_t latest_all_ = 0;
+  Pace* mode_ = &unchecked_;
+  bool is_pace_known_ = false;
+  std::uint64_t latest_processor_ = 0;
+  std::uint64_t latest_cost_ = 0;
   std::uint64_t latest_progress_ = 0;
   std::uint64_t latest_work_ = 0;
   // When it began.
@@ -479,9 +486,28 @@ class Controller {
 alignas(Controller) unsigned char controller_memory[sizeof(Controller)];
 Controller* controller = nullptr;
 
+// On a machine whose processors are all busy a thread that wakes up waits for milliseconds, unless it asks for short
+// turns. That is no priority: its share stays what it was. Systems before Linux 6.12 ignore it.
+void ask_to_run_promptly() {
+  constexpr std::uint64_t kTurn = 100 * kMicrosecond;
+  // As the system has it; its header and libc's do not go together.
+  struct {
+    std::uint32_t size, policy;
+    std::uint64_t flags;
+    std::int32_t nice;
+    std::uint32_t priority;
+    std::uint64_t turn, deadline, period;
+  } attributes{};
+  if (raw_call(SYS_sched_getattr, 0, reinterpret_cast<long>(&attributes), sizeof attributes, 0) != 0) return;
+  if (attributes.policy != 0) return;  // only for the usual one
+  attributes.turn = kTurn;
+  raw_call(SYS_sched_setattr, 0, reinterpret_cast<long>(&attributes), 0);
+}
+
 void* run_controller(void* /*argument*/) {
   ++current.inside;  // for ever: nothing it does is the program's
   raw_call(SYS_prctl, PR_SET_NAME, reinterpret_cast<long>("deadheat"));
+  ask_to_run_promptly();
   controller->run();
   become_last_thread();
   return nullptr;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread that opens and closes sampling periods, in a process that samples.
 //
-// It measures how much work the program has done (processor time of all threads
-// without what the detector took), asks core/work_periods.h whether a period is to
+// It measures how much work the program has done (core/pace.h), asks core/work_periods.h whether a period is to
 // be open, and nudges threads that have not noticed. Between periods it gives the
 // memory of cells without records back. It also answers who asks to change the rate
 // (raw_report.h), and with a budget it sets the rate itself: so that the measured

@@ -92,8 +92,8 @@ struct ThreadLocal {
   // Not 0: an operation is under way that was let pass unseen because of that
   // (unchecked_code.h). Written by the thread itself, read by the controller.
   std::uint64_t unseen = 0;
-  // Counts how far the program has got, alike in all versions of its code: functions and outer
-  // loops that were entered, locks that were taken (core/pace.h). Written likewise.
+  // Counts how far the program has got, alike in all versions of its code: instructions of
+  // functions and loops, roughly, and locks that were taken (core/pace.h). Written likewise.
   std::uint64_t progress = 0;
   ThreadState* state = nullptr;
   // The origins that the thread used last (origins.h; an empty cache when every
@@ -140,7 +140,12 @@ extern constinit thread_local ThreadLocal current __asm__("__deadheat_thread")
   return true;
 }
 
-inline void note_progress() { __atomic_store_n(&current.progress, current.progress + 1, __ATOMIC_RELAXED); }
+// What is counted for a lock, and for a function that was built without the pass: about as many
+// instructions as they take (pass/loop_progress.h).
+inline constexpr std::uint64_t kProgressOfCall = 20;
+inline void note_progress() {
+  __atomic_store_n(&current.progress, current.progress + kProgressOfCall, __ATOMIC_RELAXED);
+}
 
 // The runtime is set up; interceptors pass through before.
 extern std::atomic<bool> runtime_is_ready;

@@ -14,7 +14,7 @@ struct Program {
   double cost_per_rate;
   double seen = 1;
   double idle = 0.02;
-  double progress_per_work = 1 / 1000.0;
+  double progress_per_work = 1 / 50.0;
   double noise = 0;
   Random random{1};
 
@@ -58,7 +58,7 @@ TEST(SamplingBudget, SeesWhatNoEventShows) {
 
 TEST(SamplingBudget, WithoutLocksEventsDecide) {
   Program program{20};
-  program.progress_per_work = 1e-6;
+  program.progress_per_work = 1e-5;
   EXPECT_NEAR(cost_of(program, 0.05), 0.05, 0.005);
 }
 

@@ -107,6 +107,17 @@ TEST(WorkPeriods, ANewRateHoldsFromThenOn) {
   EXPECT_EQ(one.periods.rate(), 0.02);
 }
 
+TEST(WorkPeriods, OtherLengthsHoldFromTheNextCycleOnAndLeaveTheShare) {
+  Process one = process(0.1, 100, 9, 10);
+  one.run(100'000);
+  const std::uint64_t shorter = one.periods.count();
+  one.periods.set_length(1000);
+  one.run(1'100'000);
+  EXPECT_NEAR(static_cast<double>(shorter), 100, 20);
+  EXPECT_NEAR(static_cast<double>(one.periods.count() - shorter), 100, 20);
+  EXPECT_NEAR(one.rate(), 0.1, 0.002);
+}
+
 TEST(WorkPeriods, SeedsDecide) {
   Process one = process(0.03, 100, 11, 1);
   Process same = process(0.03, 100, 11, 1);
