@@ -53,6 +53,12 @@ class WorkPeriods {
     while (now.all >= next_change_) take_next_step(now);
   }
 
+  // The period that is open ends before its work is done. What was not sampled of it is not made up for: a new cycle
+  // begins.
+  void cut_short(Work now) {
+    if (is_open_ && next_change_ != kNever) set_rate(rate_, now);
+  }
+
  private:
   // The parts of a cycle: the end of a period that is cut in two, the time before it,
   // the period, the time after it.

@@ -174,6 +174,9 @@ class Controller {
         periods_.set_rate(periods_.rate(), now.work);
       }
       periods_.advance(now.work);
+      if (period_is_open.load(std::memory_order_relaxed) && now.processor > opened_at_ + kLongestPeriods * period_) {
+        periods_.cut_short(now.work);
+      }
       if (periods_.is_open() != period_is_open.load(std::memory_order_relaxed)) change_period();
       nudge_threads();
       forget_what_all_know();
@@ -240,7 +243,7 @@ class Controller {
       // Else at the next look.
       if (can_give_back_ && !has_nobody_in_event()) return;
       // What was done meanwhile was not sampled. Code without checks counts what it did when it is left.
-      static_cast<void>(measure());
+      opened_at_ = measure().processor;
     }
     period_is_open.store(opens, std::memory_order_seq_cst);
     changed_at_ = read_clock(CLOCK_MONOTONIC);
@@ -438,6 +441,8 @@ class Controller {
   static constexpr std::uint32_t kTries = 1000;
   static constexpr std::uint64_t kFirstLook = 100 * kMicrosecond;
   static constexpr std::uint64_t kHorizonInPeriods = 3;
+  // Nothing is slowed down as much in a period: the program is in code that is not counted.
+  static constexpr std::uint64_t kLongestPeriods = 200;
   static constexpr std::uint64_t kEnoughToTell = 2 * kMillisecond;  // of a mode (core/pace.h)
   static constexpr double kBudgetStep = 500.0 * kMillisecond;       // of processor time
 
@@ -468,6 +473,7 @@ class Controller {
   // next whether they can still race, in time.
   std::uint64_t horizon_ = raw_report::kForever;
   std::uint64_t closed_at_ = 0;
+  std::uint64_t opened_at_ = 0;   // the last period, in processor time
   std::uint64_t changed_at_ = 0;  // when the last period began or ended, in time
   std::uint64_t look_wait_ = 0;
   std::uint64_t next_look_ = 0;

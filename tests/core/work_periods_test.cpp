@@ -53,6 +53,25 @@ TEST(WorkPeriods, NothingAtZeroAndEverythingAtOne) {
   EXPECT_EQ(all.periods.next_change(), WorkPeriods::kNever);
 }
 
+// As in code that shows no progress: there the next period would be cut as well.
+TEST(WorkPeriods, APeriodThatIsCutShortIsNotMadeUpForAtOnce) {
+  int opened_again = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Process cut = process(0.1, 100, seed);
+    std::uint64_t until = 5000;
+    while (!cut.periods.is_open()) cut.run(++until);
+    cut.run(until + 10);
+    if (!cut.periods.is_open()) continue;  // the rest of one
+    cut.periods.cut_short(cut.work);
+    cut.periods.advance(cut.work);
+    opened_again += cut.periods.is_open() ? 1 : 0;
+  }
+  EXPECT_LE(opened_again, 40);
+  Process all = process(1, 100, 1);
+  all.periods.cut_short(all.work);
+  EXPECT_TRUE(all.periods.is_open());
+}
+
 TEST(WorkPeriods, TheShareIsTheRateHoweverLateThreadsNotice) {
   for (const double rate : {0.01, 0.03, 0.1, 0.25, 0.5}) {
     for (const std::uint64_t late : {0, 50, 400}) {
