@@ -48,9 +48,23 @@ class WorkPeriods {
     advance(now);
   }
 
-  // So much has been done by now.
-  void advance(Work now) {
-    while (now.all >= next_change_) take_next_step(now);
+  // So much has been done by now. `expected` is what is likely to have been done, if some of it is told late: a period
+  // opens by that, and ends by what is known.
+  void advance(Work now, std::uint64_t expected = 0) {
+    while (now.all >= next_change_ || (!is_open_ && expected >= next_change_)) take_next_step(now);
+  }
+
+  // What was told late has been told, and what is done from here on is sampled: for as long as periods are by now.
+  void opened(Work now) {
+    if (!is_open_ || next_change_ == kNever) return;
+    const double part = static_cast<double>(open_length_) / static_cast<double>(period_);
+    next_change_ = now.all + static_cast<std::uint64_t>(part * static_cast<double>(next_length_));
+  }
+
+  // The first cycle again, with another length of periods: a guess of it was wrong.
+  void begin_again(Work now) {
+    begin_cycle(start_.all);
+    advance(now);
   }
 
   // The period that is open ends before its work is done. What was not sampled of it is not made up for: a new cycle
@@ -78,7 +92,8 @@ class WorkPeriods {
     part_ = Part::kRest;
     const std::uint64_t period_end = period_begin_ + period_;
     open(period_end > cycle_length_);
-    next_change_ = cycle_begin_ + (period_end > cycle_length_ ? period_end - cycle_length_ : 0);
+    open_length_ = period_end > cycle_length_ ? period_end - cycle_length_ : 0;
+    next_change_ = cycle_begin_ + open_length_;
   }
 
   void take_next_step(Work now) {
@@ -87,7 +102,8 @@ class WorkPeriods {
         return enter(Part::kBefore, cycle_begin_ + period_begin_);
       case Part::kBefore: {
         const std::uint64_t left = cycle_length_ - period_begin_;
-        return enter(Part::kPeriod, now.all + (period_ < left ? period_ : left));
+        open_length_ = period_ < left ? period_ : left;
+        return enter(Part::kPeriod, now.all + open_length_);
       }
       case Part::kPeriod:
         return enter(Part::kAfter, end_of_cycle(now));
@@ -124,6 +140,7 @@ class WorkPeriods {
   std::uint64_t cycle_begin_ = 0;
   std::uint64_t cycle_length_ = 0;
   std::uint64_t period_begin_ = 0;  // in the cycle
+  std::uint64_t open_length_ = 0;   // of the part of it that is open
   std::uint64_t next_change_ = kNever;
 };
 

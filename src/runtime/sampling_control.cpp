@@ -171,9 +171,9 @@ class Controller {
       // The length of the first cycle was a guess, and may be a hundred times too long.
       if (!is_pace_known_ && now.processor >= kEnoughToTell) {
         is_pace_known_ = true;
-        periods_.set_rate(periods_.rate(), now.work);
+        periods_.begin_again(now.work);
       }
-      periods_.advance(now.work);
+      periods_.advance(now.work, expected_work(now));
       if (period_is_open.load(std::memory_order_relaxed) && now.processor > opened_at_ + kLongestPeriods * period_) {
         periods_.cut_short(now.work);
       }
@@ -224,6 +224,13 @@ class Controller {
     return now;
   }
 
+  // Code without checks counts a long loop when it is left. A period that is due in the middle of it must not wait for
+  // that: what was done since all was known is taken to be what is done in that time as a rule.
+  [[nodiscard]] std::uint64_t expected_work(const Measured& now) const {
+    if (!may_run_unchecked()) return now.work.all;
+    return at_least(now.work.all, known_.work.all + now.in_work(at_least_zero(now.processor, known_.processor)));
+  }
+
   // Of what is measured from here on.
   void note_mode() {
     SpinHolder hold(lock_);
@@ -243,7 +250,10 @@ class Controller {
       // Else at the next look.
       if (can_give_back_ && !has_nobody_in_event()) return;
       // What was done meanwhile was not sampled. Code without checks counts what it did when it is left.
-      opened_at_ = measure().processor;
+      const Measured now = measure();
+      periods_.set_length(now.in_work(period_));
+      periods_.opened(now.work);
+      opened_at_ = now.processor;
     }
     period_is_open.store(opens, std::memory_order_seq_cst);
     changed_at_ = read_clock(CLOCK_MONOTONIC);
@@ -276,7 +286,9 @@ class Controller {
       for (const std::uint64_t chain : dropped_chains_) orphan_chain(chain);
     }
     dropped_chains_.clear();
-    if (left == 0) allow_unchecked_code();
+    if (left != 0) return;
+    known_ = now;
+    allow_unchecked_code();
   }
 
   static bool drop_granule(Address granule, void* controller) {
@@ -406,14 +418,15 @@ class Controller {
     if (has_records && horizon_ != raw_report::kForever && closed_at_ + now.in_work(horizon_) < change) {
       change = closed_at_ + now.in_work(horizon_);
     }
-    std::uint64_t time = now.in_time(at_least_zero(change, now.work.all)) / threads_at_once_;
+    std::uint64_t time = now.in_time(at_least_zero(change, expected_work(now))) / threads_at_once_;
     if (has_records && time > look_wait_) time = look_wait_;
     // Threads are slower in a period, nobody knows how much: it may end an eighth too late.
     const std::uint64_t open_for = period_is_open.load(std::memory_order_relaxed) ? wall - changed_at_ : 0;
     if (time < open_for / 8) time = open_for / 8;
     if (time < idle_wait_) time = idle_wait_;
     if (time < kShortestWait) time = kShortestWait;
-    if (time > kLongestWait) time = kLongestWait;
+    const std::uint64_t longest = is_pace_known_ ? kLongestWait : kEnoughToTell / 2;
+    if (time > longest) time = longest;
     Request request;
     if (!requests_.wait(time, request)) return;
     if (request.what == Request::What::kRate) set_rate(static_cast<double>(request.value) / raw_report::kWholeRate);
@@ -455,6 +468,7 @@ class Controller {
   Pace checked_;
   Pace inside_;
   Pace* mode_ = &unchecked_;
+  Measured known_;  // when code without checks began, and all that was done had been counted
   bool is_pace_known_ = false;
   std::uint64_t latest_processor_ = 0;
   std::uint64_t latest_cost_ = 0;
@@ -492,28 +506,10 @@ class Controller {
 alignas(Controller) unsigned char controller_memory[sizeof(Controller)];
 Controller* controller = nullptr;
 
-// On a machine whose processors are all busy a thread that wakes up waits for milliseconds, unless it asks for short
-// turns. That is no priority: its share stays what it was. Systems before Linux 6.12 ignore it.
-void ask_to_run_promptly() {
-  constexpr std::uint64_t kTurn = 100 * kMicrosecond;
-  // As the system has it; its header and libc's do not go together.
-  struct {
-    std::uint32_t size, policy;
-    std::uint64_t flags;
-    std::int32_t nice;
-    std::uint32_t priority;
-    std::uint64_t turn, deadline, period;
-  } attributes{};
-  if (raw_call(SYS_sched_getattr, 0, reinterpret_cast<long>(&attributes), sizeof attributes, 0) != 0) return;
-  if (attributes.policy != 0) return;  // only for the usual one
-  attributes.turn = kTurn;
-  raw_call(SYS_sched_setattr, 0, reinterpret_cast<long>(&attributes), 0);
-}
-
 void* run_controller(void* /*argument*/) {
   ++current.inside;  // for ever: nothing it does is the program's
   raw_call(SYS_prctl, PR_SET_NAME, reinterpret_cast<long>("deadheat"));
-  ask_to_run_promptly();
+  ask_for_short_turns();
   controller->run();
   become_last_thread();
   return nullptr;

@@ -31,6 +31,10 @@ void say(const char* text, const char* more);
 // The last resort: says it and ends the process with status 1.
 [[noreturn]] void die(const char* text);
 
+// On a machine whose processors are all busy a thread that wakes up waits for milliseconds, unless it asks for short
+// turns. That is no priority: its share stays what it was. Systems before Linux 6.12 ignore it.
+void ask_for_short_turns();
+
 // strlen(3) is intercepted.
 [[nodiscard]] inline std::uint32_t length_of(const char* text) {
   std::uint32_t length = 0;

@@ -53,6 +53,41 @@ TEST(WorkPeriods, NothingAtZeroAndEverythingAtOne) {
   EXPECT_EQ(all.periods.next_change(), WorkPeriods::kNever);
 }
 
+// A loop that tells how far it has come when it is left: it is as likely to be sampled in its middle as anywhere.
+TEST(WorkPeriods, APeriodOpensWhileWhatIsDoneIsNotToldYet) {
+  constexpr std::uint64_t kLoop = 1000;  // as long as a cycle
+  std::uint64_t opened_in_half[2] = {};
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    WorkPeriods periods(0.1, 100, seed);
+    Work told;
+    for (std::uint64_t done = 1; done <= kLoop; ++done) {
+      if (periods.is_open()) break;
+      periods.advance(told, done);
+      if (!periods.is_open()) continue;
+      ++opened_in_half[done > kLoop / 2 ? 1 : 0];
+      told.all = done;  // it is left
+      periods.opened(told);
+      EXPECT_GT(periods.next_change(), done);
+      EXPECT_LE(periods.next_change(), done + 100);
+    }
+  }
+  EXPECT_GT(opened_in_half[0], 130U);
+  EXPECT_GT(opened_in_half[1], 130U);
+}
+
+TEST(WorkPeriods, WhatWasDoneBeforeTheLengthWasKnownIsMadeUpFor) {
+  double rates = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Process guessed = process(0.1, 1'000'000, seed);
+    guessed.run(200);
+    guessed.periods.set_length(100);
+    guessed.periods.begin_again(guessed.work);
+    guessed.run(4000);
+    rates += guessed.rate() / 300;
+  }
+  EXPECT_NEAR(rates, 0.1, 0.005);
+}
+
 // As in code that shows no progress: there the next period would be cut as well.
 TEST(WorkPeriods, APeriodThatIsCutShortIsNotMadeUpForAtOnce) {
   int opened_again = 0;
