@@ -4,102 +4,29 @@
 # worth, and how long its analysis takes. Needs pbzip2, redis and memcached (Debian: pbzip2 redis-server redis-tools
 # memcached libmemcached-tools);
 # what is not there is left out.
+#
+#   record-cost  what it costs, in turns (script/bench-record-cost.sh, bench-turns.sh); needs a quiet machine
+#
+# `record` is that and all the rest.
 
 readonly record_work="$results/record"
+# shellcheck source=script/bench-record-cost.sh
+source script/bench-record-cost.sh
 # Environment variables of these names make other plans.
-readonly record_rounds="${RECORD_ROUNDS:-5}"
+readonly record_rounds="${RECORD_ROUNDS:-7}"
 readonly record_runs="${RECORD_RUNS:-10}"
 readonly record_input="${RECORD_INPUT:-60M}"
-readonly record_requests="${RECORD_REQUESTS:-100000}"
+readonly record_hz="${RECORD_HZ:-1000}"
+readonly record_requests="${RECORD_REQUESTS:-130000}"
 
-# cpu_seconds COMMAND...: user and system time of the command and all that it waits for.
-cpu_seconds() {
-  local TIMEFORMAT='%U %S'
-  { time "$@" >/dev/null 2>&1; } 2>&1 | awk '{ print $1 + $2 }'
-}
-
-# Of two times.
-ratio_of() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", b / a }'; }
-least() { printf '%s\n' "$@" | sort -g | head -n 1; }
-
-# cost_line NAME COUNT TIMES...: COUNT times alone, as many alone again, as many recorded. How far the second differ from
-# the first is how much the machine does.
-cost_line() {
-  local name="$1" count="$2" alone again recorded
-  shift 2
-  alone="$(least "${@:1:count}")" again="$(least "${@:count+1:count}")" recorded="$(least "${@:2*count+1:count}")"
-  echo "| $name | $alone | $again | $recorded | $(ratio_of "$(least "$alone" "$again")" "$recorded") |"
-}
-
-measure_pbzip2() {
-  local rounds="$1" at plain=() again=() recorded=() input="$record_work/input"
-  command -v pbzip2 >/dev/null || return 0
-  tar cf "$input" /usr/include 2>/dev/null || true
-  truncate -s "<$record_input" "$input"
-  for ((at = 0; at < rounds; ++at)); do
-    plain+=("$(cpu_seconds pbzip2 -k -c -p2 "$input")")
-    again+=("$(cpu_seconds pbzip2 -k -c -p2 "$input")")
-    recorded+=("$(cpu_seconds "$deadheat" record -q --hz 1000 -o "$record_work/pbzip2" pbzip2 -k -c -p2 "$input")")
-  done
-  cost_line "pbzip2 -p2, $record_input" "$rounds" "${plain[@]}" "${again[@]}" "${recorded[@]}"
-}
-
-# redis_cpu THREADS [RECORDER...]: processor time of a server from its start to its end, with a fixed number of requests;
-# the recorder's own time included, the load generator's not. THREADS above 1 spin while they wait for each other.
-redis_cpu() {
-  local port=17379 threads="$1"
-  shift
-  { cpu_seconds "$@" redis-server --port "$port" --save '' --io-threads "$threads" --bind 127.0.0.1 >"$record_work/redis.cpu"; } &
-  local server=$!
-  for _ in $(seq 50); do
-    if redis-cli -p "$port" ping >/dev/null 2>&1; then break; fi
-    sleep 0.1
-  done
-  redis-benchmark -p "$port" -q -t set,get -n "$record_requests" -c 20 >/dev/null 2>&1
-  redis-cli -p "$port" shutdown nosave >/dev/null 2>&1 || true
-  wait "$server"
-  cat "$record_work/redis.cpu"
-}
-
-measure_redis() {
-  local rounds="$1" threads="$2" at plain=() again=() recorded=()
-  command -v redis-server >/dev/null || return 0
-  for ((at = 0; at < rounds; ++at)); do
-    plain+=("$(redis_cpu "$threads")")
-    again+=("$(redis_cpu "$threads")")
-    recorded+=("$(redis_cpu "$threads" "$deadheat" record -q --hz 1000 -o "$record_work/redis")")
-  done
-  cost_line "redis-server --io-threads $threads, $record_requests writes and as many reads" "$rounds" "${plain[@]}" "${again[@]}" "${recorded[@]}"
-}
-
-# memcached_cpu [RECORDER...]: as redis_cpu, of a memcached with two threads. It ends by SIGTERM.
-memcached_cpu() {
-  local port=17380 process="$record_work/memcached.pid" test
-  rm -f "$process"
-  { cpu_seconds "$@" memcached -u "$(id -un)" -t 2 -l 127.0.0.1 -p "$port" -P "$process" >"$record_work/memcached.cpu"; } &
-  local server=$!
-  for _ in $(seq 50); do
-    if [[ -s "$process" ]]; then break; fi
-    sleep 0.1
-  done
-  for test in set get; do
-    memcslap --servers="127.0.0.1:$port" --concurrency=8 --execute-number="$((record_requests / 8))" --test="$test" \
-      >/dev/null 2>&1 || true
-  done
-  kill -TERM "$(cat "$process")"
-  wait "$server"
-  cat "$record_work/memcached.cpu"
-}
-
-measure_memcached() {
-  local rounds="$1" at plain=() again=() recorded=()
-  command -v memcached >/dev/null && command -v memcslap >/dev/null || return 0
-  for ((at = 0; at < rounds; ++at)); do
-    plain+=("$(memcached_cpu)")
-    again+=("$(memcached_cpu)")
-    recorded+=("$(memcached_cpu "$deadheat" record -q --hz 1000 -o "$record_work/memcached")")
-  done
-  cost_line "memcached -t 2, $record_requests writes and as many reads" "$rounds" "${plain[@]}" "${again[@]}" "${recorded[@]}"
+# make_recording SERVER: of one that makes no pauses, with the requests that its cost is measured with.
+make_recording() {
+  local server="$1" port=7391 started="" redis_io_threads=1
+  "start_$server" "$port" "$deadheat" record -q --hz 1000 -o "$record_work/$server"
+  sh -c "$(record_load "$server" "$port")" || true
+  "stop_$server" "$port"
+  wait_until has_ended "${started#*+}"
+  trap - EXIT
 }
 
 # One line of a recording: accesses per sample, size, time.
@@ -135,23 +62,17 @@ describe_path() {
 }
 
 measure_record() {
-  local rounds="$record_rounds" runs="$record_runs" at way table="$results/record.md"
-  if [[ "$quick" == yes ]]; then rounds=1 runs=2; fi
-  mkdir -p "$record_work"
+  local runs="$record_runs" at way table="$results/record.md"
+  if [[ "$quick" == yes ]]; then runs=2; fi
+  measure_record_cost
+  say "record: what a recording is worth"
+  if has_programs pbzip2; then "$deadheat" record -q --hz 1000 -o "$record_work/pbzip2" pbzip2 -k -c -p2 "$record_work/input" >/dev/null; fi
+  if has_programs redis-server redis-benchmark redis-cli; then make_recording redis; fi
+  if has_programs memcached memcslap; then make_recording memcached; fi
   for way in racy ordered handed lock_free; do
     g++ -std=c++20 -O1 -g -pthread "bench/programs/record_$way.cpp" -o "$record_work/$way"
   done
-  say "record: what it costs"
   {
-    echo
-    echo "Processor time in seconds, least of $rounds runs by turns, clock backend at 1 kHz, the recorder's own time included; the ratio is to the less of the two columns that are alike:"
-    echo
-    echo "| Program | alone | alone again | recorded | ratio |"
-    echo "| --- | --- | --- | --- | --- |"
-    measure_pbzip2 "$rounds"
-    measure_redis "$rounds" 2
-    measure_redis "$rounds" 1
-    measure_memcached "$rounds"
     for ((at = 0; at < runs; ++at)); do
       "$deadheat" record -q --hz 1000 -o "$record_work/racy.$at" "$record_work/racy" 40000000 >/dev/null
     done
@@ -185,7 +106,7 @@ measure_record() {
       echo "| ${way% *} | $("$deadheat" analyze "$record_work/ordered.d" >/dev/null 2>&1 && echo 0 || echo "some") |"
     done
     for way in "normal 20000" "adaptive 20000" "recursive 10000" "checked 10000" "robust 5000" "inherit 5000" "shared 5000" "chain 5000" \
-      "cancelled 100" "foreign 10000" "refused 20000" "renewed 600" "c11 30000" "pipes 5000" "one-pipe 10000" "new-pipes 200" "waits 3000" \
+      "cancelled 100" "foreign 10000" "refused 20000" "misused 1" "renewed 600" "c11 30000" "pipes 5000" "one-pipe 10000" "new-pipes 200" "waits 3000" \
       "many-waits 1000" "handler 2000"; do
       # shellcheck disable=SC2086
       "$deadheat" record -q --hz 5000 -o "$record_work/ordered.d" "$record_work/handed" $way

@@ -24,16 +24,6 @@ measure_watch() {
   measure_watch_stress
 }
 
-# has_programs NAME...: whether all are installed; says which is not.
-has_programs() {
-  local name
-  for name in "$@"; do
-    if command -v "$name" >/dev/null; then continue; fi
-    say "watch: $name is not installed: left out"
-    return 1
-  done
-}
-
 # A line of the number that comes before the words in a file, 0 if there is none.
 number_before() { grep -oE "[0-9][0-9,]* $1" "$2" | head -n 1 | cut -d' ' -f1 | tr -d , | grep . || echo 0; }
 

@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares what commands cost where single runs of the same command differ by ten percent.
 //
-//   in_turns MILLISECONDS [@PROCESS:]COMMAND...
+//   in_turns MILLISECONDS [@PROCESS[+RECORDER]:]COMMAND...
 //
 // All commands (of the shell) are begun, each in a process group of its own, and then only one of them runs at any
 // time, for that long, then the next one, until all have ended. Whatever else slows the machine down for more than some
 // slices meets all of them alike. Others are stopped by SIGSTOP meanwhile, and so is the process that is named with a
-// command: a server that it makes requests to.
+// command: a server that it makes requests to, and who records that.
 //
-// Prints a line for each command: seconds of processor time, of the command with its children or of the process that
-// was named; seconds in which it was its turn; how it ended (0 for success).
+// Who records (also if that is the command itself) may have timers of processors, which interrupt whoever runs: those
+// of the others' turns would make the others slower too. So its performance events are turned off when its turn ends
+// and on when the next one begins.
+//
+// Prints a line for each command: seconds of processor time, of the command with its children or of the processes that
+// were named; seconds in which it was its turn; how it ended (0 for success); seconds of processor time of the recorder
+// that was named (part of the first figure).
+#include <dirent.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,9 +37,13 @@ namespace {
 struct Way {
   std::string command;
   pid_t server = 0;
+  pid_t recorder = 0;
   pid_t process = 0;
+  std::vector<int> events;  // of who records
   double server_before = 0;
+  double recorder_before = 0;
   double processor = 0;
+  double processor_of_recorder = 0;
   double turns = 0;
   int status = -1;
   bool has_ended = false;
@@ -58,14 +71,52 @@ Way parse_way(const std::string& text) {
   way.command = text;
   if (text.empty() || text[0] != '@') return way;
   const std::size_t colon = text.find(':');
-  way.server = static_cast<pid_t>(std::strtol(text.c_str() + 1, nullptr, 10));
+  char* end = nullptr;
+  way.server = static_cast<pid_t>(std::strtol(text.c_str() + 1, &end, 10));
+  if (*end == '+') way.recorder = static_cast<pid_t>(std::strtol(end + 1, nullptr, 10));
   way.command = text.substr(colon + 1);
   return way;
 }
 
+// The performance events that a process has open, as descriptors of our own.
+std::vector<int> performance_events_of(pid_t process) {
+  std::vector<int> events;
+  const std::string place = "/proc/" + std::to_string(process) + "/fd/";
+  DIR* const directory = opendir(place.c_str());
+  if (directory == nullptr) return events;
+  const auto handle = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+  while (const dirent* const entry = readdir(directory)) {
+    char target[64] = {};
+    if (readlink((place + entry->d_name).c_str(), target, sizeof target - 1) < 0) continue;
+    if (std::string(target) != "anon_inode:[perf_event]") continue;
+    const auto event = static_cast<int>(syscall(SYS_pidfd_getfd, handle, std::atoi(entry->d_name), 0));
+    if (event >= 0) events.push_back(event);
+    if (event < 0) std::fprintf(stderr, "in_turns: the timers of process %d cannot be turned off\n", process);
+  }
+  if (handle >= 0) close(handle);
+  closedir(directory);
+  return events;
+}
+
 void send(const Way& way, int signal) {
   if (way.process > 0) kill(-way.process, signal);
+  if (way.recorder > 0) kill(way.recorder, signal);
   if (way.server > 0) kill(way.server, signal);
+}
+
+void turn_on_events(const Way& way) {
+  for (const int event : way.events) ioctl(event, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+void turn_off_events(Way& way) {
+  if (way.events.empty()) way.events = performance_events_of(way.recorder > 0 ? way.recorder : way.process);
+  for (const int event : way.events) ioctl(event, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+// Kept open they would go on without who opened them.
+void forget_events(Way& way) {
+  for (const int event : way.events) close(event);
+  way.events.clear();
 }
 
 // Stopped before its first instruction.
@@ -83,14 +134,17 @@ bool begin(Way& way, const sigset_t& mask_of_caller) {
   int status = 0;
   waitpid(way.process, &status, WUNTRACED);
   if (way.server > 0) {
-    kill(way.server, SIGSTOP);
+    send(way, SIGSTOP);
+    turn_off_events(way);
     way.server_before = processor_time_of(way.server);
+    if (way.recorder > 0) way.recorder_before = processor_time_of(way.recorder);
   }
   return true;
 }
 
 // Until the end of the slice or of the command.
 void let_run(Way& way, double slice, const sigset_t& child_signal) {
+  turn_on_events(way);
   const double begin = now();
   send(way, SIGCONT);
   for (double left = slice; left > 0; left = slice - (now() - begin)) {
@@ -100,20 +154,26 @@ void let_run(Way& way, double slice, const sigset_t& child_signal) {
     rusage usage = {};
     if (wait4(way.process, &way.status, WNOHANG, &usage) != way.process) continue;
     way.has_ended = true;
-    way.processor = way.server > 0 ? processor_time_of(way.server) - way.server_before
+    if (way.recorder > 0) way.processor_of_recorder = processor_time_of(way.recorder) - way.recorder_before;
+    way.processor = way.server > 0 ? processor_time_of(way.server) - way.server_before + way.processor_of_recorder
                                    : seconds(usage.ru_utime) + seconds(usage.ru_stime);
     break;
   }
-  if (!way.has_ended) send(way, SIGSTOP);
+  if (way.has_ended) way.process = 0;
+  send(way, SIGSTOP);  // a server is idle if the command has ended, but it may have work of its own
   way.turns += now() - begin;
-  if (way.has_ended && way.server > 0) kill(way.server, SIGSTOP);  // idle, but it may have work of its own
+  if (way.has_ended && way.server == 0) {
+    forget_events(way);
+  } else {
+    turn_off_events(way);
+  }
 }
 
 }  // namespace
 
 int main(int count, char** words) {
   if (count < 3) {
-    std::fprintf(stderr, "usage: in_turns MILLISECONDS [@PROCESS:]COMMAND...\n");
+    std::fprintf(stderr, "usage: in_turns MILLISECONDS [@PROCESS[+RECORDER]:]COMMAND...\n");
     return 2;
   }
   const double slice = 1e-3 * std::strtod(words[1], nullptr);
@@ -140,9 +200,11 @@ int main(int count, char** words) {
       is_any_left = is_any_left || !way.has_ended;
     }
   }
-  for (const Way& way : ways) {
-    if (way.server > 0) kill(way.server, SIGCONT);
-    std::printf("%.4f %.4f %d\n", way.processor, way.turns, way.status);
+  for (Way& way : ways) {
+    turn_on_events(way);
+    send(way, SIGCONT);
+    forget_events(way);
+    std::printf("%.4f %.4f %d %.4f\n", way.processor, way.turns, way.status, way.processor_of_recorder);
   }
   return 0;
 }

@@ -215,6 +215,24 @@ void with_refused() {
   });
 }
 
+// What is refused releases nothing: the holder's next steps are not ordered after what the other did before it. Nobody
+// here waits for anybody by a call that is logged.
+void with_misused() {
+  static pthread_mutex_t mutex = make_mutex(PTHREAD_MUTEX_ERRORCHECK);
+  in_threads(2, [&](int self) {
+    if (self == 0) {
+      race();
+      pthread_mutex_unlock(&mutex);
+      return;
+    }
+    pthread_mutex_lock(&mutex);
+    const timespec until_the_other_is_done{0, 300'000'000};
+    nanosleep(&until_the_other_is_done, nullptr);
+    pthread_mutex_unlock(&mutex);
+    race();
+  });
+}
+
 // Mutexes that live as long as a round, where others were before.
 void with_renewed() {
   struct Guarded {
@@ -409,6 +427,7 @@ int main(int count, char** words) {
   if (way == "cancelled") with_cancelled();
   if (way == "foreign") with_foreign();
   if (way == "refused") with_refused();
+  if (way == "misused") with_misused();
   if (way == "renewed") with_renewed();
   if (way == "c11") with_c11();
   if (way == "pipes") with_pipes();
