@@ -144,7 +144,10 @@ class Duplicator {
         if (!has_checks) edges[{from, to}].is_asked = true;
         if (count) edges[{from, to}].leave(*count, has_checks, *from, dominators);
       }
-      if (!has_checks) continue;
+      if (!has_checks) {
+        if (!loop->isInnermost()) note_iteration(*header, weight_of(*loop, dominators));
+        continue;
+      }
       for (llvm::BasicBlock* before : llvm::predecessors(header)) {
         if (!loop->contains(before)) continue;
         Edge& edge = edges[{before, header}];
@@ -167,6 +170,12 @@ class Duplicator {
     if (edge.leaves && edge.has_checks) left_.emplace_back(block, edge);
     // In both versions.
     if (edge.leaves && !edge.has_checks) note_iterations(*block, *edge.leaves, edge.last);
+  }
+
+  // Of a loop with others in it that was checked as a whole: both versions have it as it is.
+  void note_iteration(llvm::BasicBlock& header, std::uint64_t weight) {
+    llvm::IRBuilder<> builder(&header, header.getFirstInsertionPt());
+    runtime_.note_progress(builder, *builder.getInt64(weight));
   }
 
   // On the way out of a loop, or to the other version of it.

@@ -105,3 +105,31 @@ row_end:
 end_of_all:
   ret void
 }
+
+; Loops without accesses: the outer one counts each time round, in both versions, the inner one is known to be short.
+; CHECK-LABEL: define i64 @rounds(
+; CHECK: outer:
+; CHECK: store i64 %{{.*}}, ptr getelementptr inbounds ([11 x i64], ptr @__deadheat_thread, i64 0, i64 10)
+; CHECK: {{^}}}
+define i64 @rounds(ptr %from, i64 %count) sanitize_thread {
+entry:
+  %first = load i64, ptr %from, align 8
+  br label %outer
+outer:
+  %r = phi i64 [ 0, %entry ], [ %next_outer, %outer_end ]
+  %sum = phi i64 [ %first, %entry ], [ %more, %outer_end ]
+  br label %inner
+inner:
+  %i = phi i64 [ 0, %outer ], [ %next, %inner ]
+  %part = phi i64 [ %sum, %outer ], [ %more, %inner ]
+  %more = mul i64 %part, 3
+  %next = add nuw nsw i64 %i, 1
+  %done = icmp eq i64 %next, 4
+  br i1 %done, label %outer_end, label %inner
+outer_end:
+  %next_outer = add nuw nsw i64 %r, 1
+  %is_last = icmp eq i64 %next_outer, %count
+  br i1 %is_last, label %end, label %outer
+end:
+  ret i64 %more
+}
