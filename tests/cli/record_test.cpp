@@ -144,12 +144,18 @@ TEST(RecordTest, TimersOfThreadsAndOfProcessorsSeeTheProgram) {
   const Shell shell;
   ASSERT_EQ(build(shell, "record_racy").exit_code, 0);
   for (const char* timers : {"threads", "processors"}) {
-    const CommandResult recorded = shell.run(std::string("deadheat record --backend clock --hz 5000 --timers ") +
-                                             timers + " -o run ./record_racy 40000000 4096");
-    if (!can_record(recorded)) GTEST_SKIP() << recorded.errors;
-    const CommandResult analysed = shell.run("deadheat analyze run --stats");
-    EXPECT_EQ(analysed.exit_code, 66) << timers << analysed.output << analysed.errors;
-    EXPECT_FALSE(contains(analysed.output, "on (anonymous namespace)::locked")) << timers << analysed.output;
+    // Samples are taken at random: on a busy machine one recording in some has none of either access.
+    constexpr int kRecordings = 5;
+    int status = 0;
+    for (int recording = 0; recording < kRecordings && status == 0; ++recording) {
+      const CommandResult recorded = shell.run(std::string("deadheat record --backend clock --hz 5000 --timers ") +
+                                               timers + " -o run ./record_racy 40000000 4096");
+      if (!can_record(recorded)) GTEST_SKIP() << recorded.errors;
+      const CommandResult analysed = shell.run("deadheat analyze run --stats");
+      status = analysed.exit_code;
+      EXPECT_FALSE(contains(analysed.output, "on (anonymous namespace)::locked")) << timers << analysed.output;
+    }
+    EXPECT_EQ(status, 66) << timers;
   }
 }
 
