@@ -37,17 +37,21 @@ class Pace {
     const std::uint64_t paid = owed_ < most ? owed_ : most;
     owed_ -= paid;
     net_time_ += time - paid;
+    time_ += time;
     count_ += count;
   }
 
   [[nodiscard]] std::uint64_t work() const { return count_ + net_time_ / kTimePerCount; }
   [[nodiscard]] std::uint64_t net_time() const { return net_time_; }
+  // With what the detector took.
+  [[nodiscard]] std::uint64_t time() const { return time_; }
 
  private:
   static constexpr std::uint64_t kLeastWork = 8;
   static constexpr std::uint64_t kTimePerCount = 1000;
 
   std::uint64_t net_time_ = 0;
+  std::uint64_t time_ = 0;
   std::uint64_t count_ = 0;
   std::uint64_t owed_ = 0;  // cost that is more than the time so far
 };

@@ -5,8 +5,9 @@
 // cycle one period is open, which begins at a random place and goes on at the
 // cycle's beginning if it would reach beyond its end. But a process cannot be stopped
 // at an exact place: threads join a period a little late and leave it late. So what
-// was really sampled is measured, and the cycle ends where that is the wanted share
-// of all work. The sum is right whatever single periods were like.
+// was really sampled is measured: a period ends when as much was sampled, however much else was
+// done meanwhile, and the cycle ends where that is the wanted share of all work. The sum
+// is right whatever single periods were like.
 //
 // Work is any measure of progress that does not count the detector's own and never shrinks.
 #pragma once
@@ -37,33 +38,35 @@ class WorkPeriods {
   [[nodiscard]] bool is_open() const { return is_open_; }
   // Periods that have been opened.
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  // The work at which is_open() may change next.
+  // The work at which is_open() may change next; an open period goes on until as much was sampled.
   [[nodiscard]] std::uint64_t next_change() const { return next_change_; }
 
   // What was sampled so far counts no more: the new rate holds from here on.
   void set_rate(double rate, Work now) {
     rate_ = rate;
     start_ = now;
-    begin_cycle(now.all);
+    begin_cycle(now.all, now.sampled);
     advance(now);
   }
 
   // So much has been done by now. `expected` is what is likely to have been done, if some of it is told late: a period
   // opens by that, and ends by what is known.
   void advance(Work now, std::uint64_t expected = 0) {
-    while (now.all >= next_change_ || (!is_open_ && expected >= next_change_)) take_next_step(now);
+    while (is_time_for_change(now, expected)) take_next_step(now);
   }
 
   // What was told late has been told, and what is done from here on is sampled: for as long as periods are by now.
   void opened(Work now) {
     if (!is_open_ || next_change_ == kNever) return;
     const double part = static_cast<double>(open_length_) / static_cast<double>(period_);
-    next_change_ = now.all + static_cast<std::uint64_t>(part * static_cast<double>(next_length_));
+    const auto length = static_cast<std::uint64_t>(part * static_cast<double>(next_length_));
+    next_change_ = now.all + length;
+    open_until_ = now.sampled + length;
   }
 
   // The first cycle again, with another length of periods: a guess of it was wrong.
   void begin_again(Work now) {
-    begin_cycle(start_.all);
+    begin_cycle(start_.all, now.sampled);
     advance(now);
   }
 
@@ -74,11 +77,19 @@ class WorkPeriods {
   }
 
  private:
+  static constexpr std::uint64_t kLongestInPeriods = 8;
+
   // The parts of a cycle: the end of a period that is cut in two, the time before it,
   // the period, the time after it.
   enum class Part : std::uint8_t { kRest, kBefore, kPeriod, kAfter };
 
-  void begin_cycle(std::uint64_t at) {
+  [[nodiscard]] bool is_time_for_change(Work now, std::uint64_t expected) const {
+    if (next_change_ == kNever) return false;
+    if (is_open_) return now.sampled >= open_until_;
+    return now.all >= next_change_ || expected >= next_change_;
+  }
+
+  void begin_cycle(std::uint64_t at, std::uint64_t sampled) {
     if (rate_ <= 0 || rate_ >= 1) {
       open(rate_ >= 1);
       next_change_ = kNever;
@@ -94,6 +105,7 @@ class WorkPeriods {
     open(period_end > cycle_length_);
     open_length_ = period_end > cycle_length_ ? period_end - cycle_length_ : 0;
     next_change_ = cycle_begin_ + open_length_;
+    open_until_ = sampled + open_length_;
   }
 
   void take_next_step(Work now) {
@@ -102,14 +114,15 @@ class WorkPeriods {
         return enter(Part::kBefore, cycle_begin_ + period_begin_);
       case Part::kBefore: {
         const std::uint64_t left = cycle_length_ - period_begin_;
-        open_length_ = period_ < left ? period_ : left;
+        open_length_ = at_least_due(period_ < left ? period_ : left, now);
+        open_until_ = now.sampled + open_length_;
         return enter(Part::kPeriod, now.all + open_length_);
       }
       case Part::kPeriod:
         return enter(Part::kAfter, end_of_cycle(now));
       case Part::kAfter:
         // Where it should have begun: who comes late begins the next period sooner.
-        return begin_cycle(next_change_);
+        return begin_cycle(next_change_, now.sampled);
     }
   }
   void enter(Part part, std::uint64_t until) {
@@ -120,6 +133,19 @@ class WorkPeriods {
   void open(bool is_open) {
     if (is_open && !is_open_) ++count_;
     is_open_ = is_open;
+  }
+
+  // As long as it takes to have sampled the share of all work by the end of the cycle: who is behind, because periods
+  // open late, does not get on by opening them more often.
+  [[nodiscard]] std::uint64_t at_least_due(std::uint64_t length, Work now) const {
+    const std::uint64_t cycle_end = cycle_begin_ + cycle_length_;
+    const std::uint64_t all = (now.all > cycle_end ? now.all : cycle_end) - start_.all;
+    const auto wanted = static_cast<std::uint64_t>(static_cast<double>(all) * rate_);
+    const std::uint64_t sampled = now.sampled - start_.sampled;
+    const std::uint64_t due = wanted > sampled ? wanted - sampled : 0;
+    const std::uint64_t most = kLongestInPeriods * period_;
+    if (due <= length) return length;
+    return due < most ? due : most;
   }
 
   // Where what was sampled is its share of all.
@@ -141,6 +167,7 @@ class WorkPeriods {
   std::uint64_t cycle_length_ = 0;
   std::uint64_t period_begin_ = 0;  // in the cycle
   std::uint64_t open_length_ = 0;   // of the part of it that is open
+  std::uint64_t open_until_ = 0;    // of what is sampled
   std::uint64_t next_change_ = kNever;
 };
 

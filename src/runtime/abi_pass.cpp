@@ -13,6 +13,7 @@
 #include "core/cell_rules.h"
 #include "core/footprint.h"
 #include "runtime/access_check.h"
+#include "runtime/fresh_cells.h"
 #include "runtime/origins.h"
 #include "runtime/range_check.h"
 #include "runtime/sampling.h"
@@ -153,6 +154,30 @@ void check_words(ThreadState& self, const LoopAccess& access, Address begin, Add
   check_dense<AccessKind::kRead>(self, access.origin, begin, end);
 }
 
+// Elements with gaps between them, without regions: as a rule each is in a word.
+template <AccessKind kKind>
+void check_strided(ThreadState& self, OriginId origin, const Footprint& part) {
+  const std::uint64_t epoch_bits = current.epoch_bits;
+  const std::uint64_t bytes = (std::uint64_t{1} << part.size % 64) - 1;
+  Address element = part.begin;
+  for (std::uint64_t left = part.count; left != 0; --left, element += part.step) {
+    const Address end = element + part.size;
+    if ((element & 7) + part.size > 8) {
+      check_dense<kKind>(self, origin, element, end);
+      continue;
+    }
+    const auto mask = static_cast<ByteMask>(bytes << (element & 7));
+    if (is_settled(*cell_of(element), kKind, epoch_bits, mask)) continue;
+    const auto own = CellEntry::from_bits(epoch_bits | CellEntry(ShortEpoch{}, mask, kKind, origin).bits());
+    if (!settle_word<kKind>(element & ~Address{7}, own)) check_words_as(self, kKind, element, end, origin);
+  }
+}
+
+void check_strided(ThreadState& self, const LoopAccess& access, const Footprint& part) {
+  if (access.kind == AccessKind::kWrite) return check_strided<AccessKind::kWrite>(self, access.origin, part);
+  check_strided<AccessKind::kRead>(self, access.origin, part);
+}
+
 void commit_part(ThreadState& self, RegionId region, const LoopAccess& access, const Footprint& part) {
   SlimRaces races;
   commit(self, region, part, {access.kind, access.origin}, races);
@@ -202,10 +227,7 @@ void check_parts(ThreadState& self, const LoopAccess& access, const Footprint& a
       } else if (part.is_dense()) {
         check_words(self, access, part.begin, part.end());
       } else {
-        for (std::uint64_t at = 0; at < part.count; ++at) {
-          const Address element = part.begin + at * part.step;
-          check_words(self, access, element, element + part.size);
-        }
+        check_strided(self, access, part);
       }
     }
     low = high;
@@ -219,19 +241,40 @@ void check_parts(ThreadState& self, const LoopAccess& access, const Footprint& a
   }
 }
 
-// In a process that samples, outside of periods and in them.
-void check_unsampled_footprint(ThreadState& self, AccessKind kind, const Footprint& footprint, Address code) {
-  const std::uint64_t place = code_and_shape(code, {size_code(footprint.size), 0});
-  self.range_number = 0;
-  if (footprint.is_dense()) return check_unsampled(self, kind, footprint.begin, footprint.end(), place);
-  for (std::uint64_t at = 0; at < footprint.count; ++at) {
-    const Address element = footprint.begin + at * footprint.step;
-    check_unsampled(self, kind, element, element + footprint.size, place);
+// In a sampling period. Granule by granule where something is recorded already.
+void record_dense(ThreadState& self, const LoopAccess& access, Address begin, Address end) {
+  const auto own =
+      CellEntry::from_bits(current.epoch_bits | CellEntry(ShortEpoch{}, 0, access.kind, access.origin).bits());
+  for (Address low = begin; low < end;) {
+    low = fill_fresh_cells(low, end, own);
+    if (low >= end) return;
+    const Address high = end < end_of_granule(low) ? end : end_of_granule(low);
+    note_record(low);
+    check_words(self, access, low, high);
+    low = high;
   }
 }
-void note_sampled(ThreadState& self, AccessKind kind, const Footprint& footprint) {
+
+void record_strided(ThreadState& self, const LoopAccess& access, const Footprint& all) {
+  const auto own =
+      CellEntry::from_bits(current.epoch_bits | CellEntry(ShortEpoch{}, 0, access.kind, access.origin).bits());
+  for (Footprint left = all; left.count != 0;) {
+    const Address filled = fill_fresh_cells(left, own);
+    left = elements_in(left, filled, left.end());
+    if (left.count == 0) return;
+    const Footprint some = elements_in(left, left.begin, end_of_granule(left.begin));
+    note_record(some.begin);
+    check_strided(self, access, some);
+    left = elements_in(left, some.begin + some.count * some.step, left.end());
+  }
+}
+
+void record_footprint(ThreadState& self, const LoopAccess& access, const Footprint& footprint) {
+  self.sampling.sampled_accesses[is_write(access.kind) ? 1 : 0] += footprint.count;
+  if (footprint.is_dense()) return record_dense(self, access, footprint.begin, footprint.end());
+  if (has_word_per_element(footprint)) return record_strided(self, access, footprint);
   for (Address at = footprint.begin; at < footprint.end(); at = end_of_granule(at)) note_record(at);
-  self.sampling.sampled_accesses[is_write(kind) ? 1 : 0] += footprint.count;
+  check_strided(self, access, footprint);
 }
 
 [[gnu::noinline]] void check_footprint(AccessKind kind, const Footprint& footprint, Address code) {
@@ -242,19 +285,23 @@ void note_sampled(ThreadState& self, AccessKind kind, const Footprint& footprint
   const RuntimeScope scope;
   ThreadState& self = *current.state;
   const SamplingEvent event(self);
+  const std::uint64_t place = code_and_shape(code, {size_code(footprint.size), 0});
   if (is_unsampled(self)) {
     const std::uint64_t now = time_of_settling();
-    check_unsampled_footprint(self, kind, footprint, code);
+    self.range_number = 0;
+    check_unsampled(self, kind, footprint, place);
     if (now != 0) remember(code, footprint, now);
     return;
   }
   const LongSamplingEvent timed(self, footprint.end() - footprint.begin);
-  const std::uint64_t place = code_and_shape(code, {size_code(footprint.size), 0});
   OriginId origin = cached_origin(place);
   if (origin == OriginId::kUnknown) origin = origin_of(self, place);
-  if (samples) note_sampled(self, kind, footprint);
   self.range_number = 0;
-  check_parts(self, {kind, origin, code}, footprint);
+  if (samples) {
+    record_footprint(self, {kind, origin, code}, footprint);  // there are no regions
+  } else {
+    check_parts(self, {kind, origin, code}, footprint);
+  }
   remember(code, footprint, current.epoch_bits);
 }
 

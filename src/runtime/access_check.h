@@ -54,6 +54,17 @@ void check_across(Address address, Address code);
   return static_cast<ByteMask>((0xffU << first) & (0xffU >> (8 - last)));
 }
 
+// The access lies in one word, or fills two.
+template <std::size_t kSize>
+[[nodiscard, gnu::always_inline]] constexpr bool fits_words(Address address) {
+  return kSize <= 8 ? (address & 7) + kSize <= 8 : (address & 7) == 0;
+}
+// Its bytes in a word, if it does.
+template <std::size_t kSize>
+[[nodiscard, gnu::always_inline]] constexpr ByteMask bytes_of_access(Address address) {
+  return kSize < 8 ? static_cast<ByteMask>(((1U << kSize % 8) - 1) << (address & 7)) : ByteMask{0xff};
+}
+
 // An access whose origin is known, in the cells whatever else there is. Inside a
 // RuntimeScope.
 void check_words_as(ThreadState& self, AccessKind kind, Address begin, Address end, OriginId origin);

@@ -328,10 +328,9 @@ template <AccessKind kKind, std::size_t kSize>
   if (current.inside != 0 || detection_is_off.load(std::memory_order_relaxed)) return;
   const RuntimeScope scope;
   ThreadState& self = runtime::self();
-  if (kSize <= 8 && (address & 7) + kSize <= 8) {
-    const auto mask = static_cast<ByteMask>(((1U << kSize) - 1) << (address & 7));
+  if (fits_words<kSize>(address)) {
     if (is_outside_of_periods()) {
-      if (leaves_all(*cell_of(address), kKind, mask, ThreadView(self))) return;
+      if (leaves_all<kSize>(address, kKind, ThreadView(self))) return;
     } else if (record_quickly<kKind, kSize>(self, address, code_of_access<kSize>(code))) {
       return;
     }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/access_check.h"
 #include "runtime/origins.h"
 #include "runtime/sampling.h"
 #include "runtime/settle.h"
@@ -49,7 +50,7 @@ class PeriodEvent {
   bool is_on_ = false;
 };
 
-// Inside a RuntimeScope. False: it is another case, and nothing was done.
+// Inside a RuntimeScope; the access fits_words(). False: it is another case, and what was done may be done again.
 template <AccessKind kKind, std::size_t kSize>
 [[nodiscard, gnu::always_inline]] inline bool record_quickly(ThreadState& self, Address address,
                                                              std::uint64_t code_and_shape) {
@@ -58,13 +59,16 @@ template <AccessKind kKind, std::size_t kSize>
   if (origin == OriginId::kUnknown) return false;
   const PeriodEvent event(self);
   if (!event.is_on()) return false;
-  note_sampled(self, kKind, address);
-  const auto mask = static_cast<ByteMask>(((1U << kSize) - 1) << (address & 7));
+  const ByteMask mask = bytes_of_access<kSize>(address);
   const auto own = CellEntry::from_bits(current.epoch_bits | CellEntry(ShortEpoch{}, mask, kKind, origin).bits());
-  const Settled settled = settle_in_loop<kKind>(*cell_of(address), own);
-  if (settled == Settled::kOtherChanged) [[unlikely]]
-    look_at_changed(address & ~Address{7}, own);
-  return settled != Settled::kNo;
+  for (Address word = address & ~Address{7}; word < address + kSize; word += 8) {
+    note_sampled(self, kKind, word);
+    const Settled settled = settle_in_loop<kKind>(*cell_of(word), own);
+    if (settled == Settled::kOtherChanged) [[unlikely]]
+      look_at_changed(word, own);
+    if (settled == Settled::kNo) return false;
+  }
+  return true;
 }
 
 }  // namespace deadheat::runtime

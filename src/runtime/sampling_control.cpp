@@ -211,17 +211,42 @@ class Controller {
     now.processor = at_least_zero(now.sums.time, start_time_);
     now.cost = tick_rate_.in_time(at_least_zero(now.sums.cost, start_ticks_)) +
                at_least_zero(now.sums.long_cost, start_long_cost_);
+    const bool is_recording = is_anybody_recording();
     SpinHolder hold(lock_);
-    mode_->add(at_least_zero(now.processor, latest_processor_), at_least_zero(now.cost, latest_cost_),
-               at_least_zero(now.sums.progress, latest_progress_));
+    add_progress(at_least_zero(now.processor, latest_processor_), at_least_zero(now.cost, latest_cost_),
+                 at_least_zero(now.sums.progress, latest_progress_), is_recording);
+    latest_progress_ = at_least(now.sums.progress, latest_progress_);
     latest_processor_ = at_least(now.processor, latest_processor_);
     latest_cost_ = at_least(now.cost, latest_cost_);
-    latest_progress_ = at_least(now.sums.progress, latest_progress_);
     now.work.sampled = inside_.work();
     now.work.all = unchecked_.work() + checked_.work() + now.work.sampled;
     now.pace = pace_of(unchecked_, checked_, inside_, kEnoughToTell);
+    latest_pace_ = now.pace;
     latest_work_ = now.work.all;
     return now;
+  }
+
+  // So much was done since the last look. A loop that is not checked inside tells what it did when it ends: more than
+  // can have been done since the last look was done before it, and does not belong to the period that is open now.
+  // While nobody tells anything, nor records, the period passes as it would have if it were told. lock_ held.
+  void add_progress(std::uint64_t time, std::uint64_t cost, std::uint64_t count, bool is_recording) {
+    mode_->add(time, cost, 0);
+    std::uint64_t inside = 0;
+    if (mode_ == &inside_) {
+      const auto likely = static_cast<std::uint64_t>(static_cast<double>(time) * latest_pace_);
+      most_inside_ += kFasterThanUsual * likely;
+      inside = count < most_inside_ || !is_pace_known_ || periods_.rate() >= 1 ? count : most_inside_;
+      most_inside_ = at_least_zero(most_inside_, inside);
+      if (count == 0 && !is_recording && is_pace_known_) {
+        inside_.add(0, 0, likely);
+        told_before_ += likely;
+      }
+    }
+    const std::uint64_t outside = count - inside;
+    const std::uint64_t known = told_before_ < outside ? told_before_ : outside;
+    told_before_ -= known;
+    inside_.add(0, 0, inside);
+    outside_->add(0, 0, outside - known);
   }
 
   // Code without checks counts a long loop when it is left. A period that is due in the middle of it must not wait for
@@ -234,7 +259,22 @@ class Controller {
   // Of what is measured from here on.
   void note_mode() {
     SpinHolder hold(lock_);
-    mode_ = period_is_open.load(std::memory_order_relaxed) ? &inside_ : may_run_unchecked() ? &unchecked_ : &checked_;
+    const bool is_open = period_is_open.load(std::memory_order_relaxed);
+    if (!is_open) {
+      outside_ = may_run_unchecked() ? &unchecked_ : &checked_;
+      most_inside_ = 0;
+    }
+    Pace* const mode = is_open ? &inside_ : outside_;
+    if (mode != mode_) mode_since_ = read_clock(CLOCK_MONOTONIC);
+    mode_ = mode;
+  }
+
+  // How long it takes to do so much work as the program gets on now: with checks, and in periods even more, it is
+  // slower than its pace, as much as it was before.
+  [[nodiscard]] std::uint64_t time_in_mode(std::uint64_t work, const Measured& now) const {
+    if (mode_->time() < kEnoughToTell || mode_->work() == 0) return now.in_time(work);
+    const double slowness = static_cast<double>(mode_->time()) / static_cast<double>(mode_->work());
+    return static_cast<std::uint64_t>(static_cast<double>(work) * slowness);
   }
 
   void change_period() {
@@ -277,16 +317,24 @@ class Controller {
     if (!is_late && wall < next_look_) return;
     look_wait_ *= 2;
     next_look_ = wall + look_wait_;
-    if (raw_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0 || is_anybody_recording()) return;
-    if (quiet_time.load(std::memory_order_relaxed) == 0) quiet_time.store(++quiet_times_, std::memory_order_relaxed);
+    // Once is enough: nobody begins to record before the next period opens.
+    if (quiet_time.load(std::memory_order_relaxed) == 0) {
+      if (raw_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0 || is_anybody_recording()) return;
+      quiet_time.store(++quiet_times_, std::memory_order_relaxed);
+    }
     drops_all_ = is_late;
+    // What is late is of no use, and need not be gone before code runs without checks: report_race() knows.
+    if (is_late) begin_unchecked(now);
     const std::uint32_t left = drop_granules(drop_granule, this);
     {
       SpinHolder hold(registry().lock);
       for (const std::uint64_t chain : dropped_chains_) orphan_chain(chain);
     }
     dropped_chains_.clear();
-    if (left != 0) return;
+    if (left == 0 && !is_late) begin_unchecked(now);
+  }
+
+  void begin_unchecked(const Measured& now) {
     known_ = now;
     allow_unchecked_code();
   }
@@ -295,13 +343,10 @@ class Controller {
     auto& self = *static_cast<Controller*>(controller);
     ShadowCell* const first = cell_of(granule);
     ShadowCell* const end = first + (Address{1} << kGranuleShift) / 8;
-    std::uint64_t live = 0;
-    for (ShadowCell* cell = first; cell != end; ++cell) {
-      if (cell->entries[0].load(std::memory_order_relaxed) == 0) continue;
-      live += live_records(*cell);
-      if (live != 0 && !self.drops_all_) return false;
-    }
-    self.expired_ += live;
+    const RecordsLeft left = records_left(first, end, self.drops_all_ ? ~std::uint64_t{0} : 0);
+    if (left.live != 0 && !self.drops_all_) return false;
+    self.expired_ += left.live;
+    if (!left.has_chains) return true;
     // The cells go back to the system; what is not in them does not.
     for (ShadowCell* cell = first; cell != end; ++cell) {
       if (!is_link(cell->entries[1].load(std::memory_order_relaxed))) continue;
@@ -411,18 +456,22 @@ class Controller {
     last_processor_ = now.processor;
     // As if the program were as quick as it ever was, lest the change comes late; but
     // who waits for somebody idle waits longer and longer.
-    if (worked > passed * threads_at_once_) threads_at_once_ = worked / (passed + 1) + 1;
+    if (passed >= kEnoughToTell / 2 && worked > passed * threads_at_once_) threads_at_once_ = worked / passed + 1;
     idle_wait_ = worked > kHardlyAnything ? 0 : idle_wait_ * 2 + kShortestWait;
     std::uint64_t change = periods_.next_change();
     const bool has_records = !period_is_open.load(std::memory_order_relaxed) && !may_run_unchecked();
     if (has_records && horizon_ != raw_report::kForever && closed_at_ + now.in_work(horizon_) < change) {
       change = closed_at_ + now.in_work(horizon_);
     }
-    std::uint64_t time = now.in_time(at_least_zero(change, expected_work(now))) / threads_at_once_;
+    // A change that never comes is further away than can be said in time.
+    std::uint64_t time = change == WorkPeriods::kNever
+                             ? kLongestWait
+                             : time_in_mode(at_least_zero(change, expected_work(now)), now) / threads_at_once_;
     if (has_records && time > look_wait_) time = look_wait_;
-    // Threads are slower in a period, nobody knows how much: it may end an eighth too late.
-    const std::uint64_t open_for = period_is_open.load(std::memory_order_relaxed) ? wall - changed_at_ : 0;
-    if (time < open_for / 8) time = open_for / 8;
+    // A look takes a processor from the program. So what is the case may end too late, by a share of how long it was
+    // so.
+    const std::uint64_t late = (wall - mode_since_) / (may_run_unchecked() ? 16 : 8);
+    if (time < late) time = late;
     if (time < idle_wait_) time = idle_wait_;
     if (time < kShortestWait) time = kShortestWait;
     const std::uint64_t longest = is_pace_known_ ? kLongestWait : kEnoughToTell / 2;
@@ -452,10 +501,11 @@ class Controller {
 
   static constexpr std::uint32_t kFewThreads = 64;
   static constexpr std::uint32_t kTries = 1000;
-  static constexpr std::uint64_t kFirstLook = 100 * kMicrosecond;
+  static constexpr std::uint64_t kFirstLook = 200 * kMicrosecond;
   static constexpr std::uint64_t kHorizonInPeriods = 3;
   // Nothing is slowed down as much in a period: the program is in code that is not counted.
   static constexpr std::uint64_t kLongestPeriods = 200;
+  static constexpr std::uint64_t kFasterThanUsual = 8;              // some code of a program
   static constexpr std::uint64_t kEnoughToTell = 2 * kMillisecond;  // of a mode (core/pace.h)
   static constexpr double kBudgetStep = 500.0 * kMillisecond;       // of processor time
 
@@ -468,12 +518,16 @@ class Controller {
   Pace checked_;
   Pace inside_;
   Pace* mode_ = &unchecked_;
-  Measured known_;  // when code without checks began, and all that was done had been counted
+  Pace* outside_ = &unchecked_;  // the mode when no period is open, or the last one such
+  Measured known_;               // when code without checks began, and all that was done had been counted
   bool is_pace_known_ = false;
   std::uint64_t latest_processor_ = 0;
   std::uint64_t latest_cost_ = 0;
   std::uint64_t latest_progress_ = 0;
   std::uint64_t latest_work_ = 0;
+  double latest_pace_ = 1;
+  std::uint64_t most_inside_ = 0;  // that can have been done since the period opened, and was not told
+  std::uint64_t told_before_ = 0;  // work of periods that has been added before the loops that do it tell
   // When it began.
   std::uint64_t start_time_ = 0;
   std::uint64_t start_ticks_ = 0;
@@ -489,6 +543,7 @@ class Controller {
   std::uint64_t closed_at_ = 0;
   std::uint64_t opened_at_ = 0;   // the last period, in processor time
   std::uint64_t changed_at_ = 0;  // when the last period began or ended, in time
+  std::uint64_t mode_since_ = 0;  // in time
   std::uint64_t look_wait_ = 0;
   std::uint64_t next_look_ = 0;
   std::uint64_t expired_ = 0;

@@ -2,6 +2,7 @@
 #include "runtime/shadow_pages.h"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,6 +10,8 @@
 
 #include "base/growable_array.h"
 #include "base/immortal.h"
+#include "base/raw_call.h"
+#include "base/spin_lock.h"
 #include "runtime/page_source.h"
 #include "runtime/sampling.h"
 #include "runtime/shadow_memory.h"
@@ -38,6 +41,7 @@ constexpr std::uint8_t raw(GranuleState state) { return static_cast<std::uint8_t
 SpinLock noting;
 constinit Immortal<GrowableArray<Address, PageSource>> noted;
 constinit Immortal<GrowableArray<Address, PageSource>> gone;  // empty but while records are dropped
+std::atomic<std::uint32_t> filling{0};                        // FreshGranules that there are
 void set_state(Table table, Address granule, GranuleState state) {
   table[granule >> kGranuleShift].store(raw(state), std::memory_order_relaxed);
 }
@@ -46,6 +50,7 @@ void set_state(Table table, Address granule, GranuleState state) {
 // than all checks of a period in that page.
 constexpr std::uint32_t kLeastKept = 4096;  // 16 MB
 std::uint32_t most_kept = kLeastKept;
+std::uint32_t used_lately = 0;  // granules with records, at most, since there were none
 // A granule that is unmapped with others, by the page of the table, stays counted: then fewer
 // are kept.
 std::atomic<std::uint32_t> spare_count{0};
@@ -69,33 +74,51 @@ bool take_into_window(Table table, Address granule) {
   return true;
 }
 
-// The second entries first: see unsampled.h.
+// The second entries first: see unsampled.h. Lines that are empty are not written: as a rule most are.
 void empty_granule(Address granule) {
+  constexpr std::ptrdiff_t kInLine = 64 / sizeof(ShadowCell);
   ShadowCell* const first = cell_of(granule);
-  for (ShadowCell* cell = first; cell != first + kGranule / 8; ++cell) {
-    cell->entries[1].store(0, std::memory_order_relaxed);
-    cell->entries[0].store(0, std::memory_order_relaxed);
+  for (ShadowCell* line = first; line != first + kGranule / 8; line += kInLine) {
+    std::uint64_t all = 0;
+    for (ShadowCell* cell = line; cell != line + kInLine; ++cell) {
+      all |= cell->entries[0].load(std::memory_order_relaxed) | cell->entries[1].load(std::memory_order_relaxed);
+    }
+    if (all == 0) continue;
+    for (ShadowCell* cell = line; cell != line + kInLine; ++cell) {
+      cell->entries[1].store(0, std::memory_order_relaxed);
+      cell->entries[0].store(0, std::memory_order_relaxed);
+    }
   }
 }
 
-// Gives the cells of these granules back, and those of granules between them, which have no
-// records either: a call interrupts all processors, whatever it is for.
-void give_back_all(GrowableArray<Address, PageSource>& list) {
+bool has_none_kept(Table table, Address begin, Address end) {
+  for (Address granule = begin; granule < end; granule += kGranule) {
+    if (table[granule >> kGranuleShift].load(std::memory_order_relaxed) == raw(GranuleState::kSpare)) return false;
+  }
+  return true;
+}
+
+// Gives the cells of these granules back, and those of granules between them that have neither
+// records nor a page that is kept: a call interrupts all processors, whatever it is for.
+void give_back_all(Table table, GrowableArray<Address, PageSource>& list) {
   constexpr Address kSmallGap = 64 * kGranule;
   std::sort(list.begin(), list.end());
   for (std::uint32_t at = 0; at < list.size();) {
     const Address begin = list[at];
     Address end = begin + kGranule;
-    while (++at < list.size() && list[at] - end <= kSmallGap) end = list[at] + kGranule;
+    while (++at < list.size() && list[at] - end <= kSmallGap && has_none_kept(table, end, list[at])) {
+      end = list[at] + kGranule;
+    }
     raw_madvise(cell_of(begin), (end - begin) * 2, MADV_DONTNEED);
   }
   list.clear();
 }
 
 // There are no records. Gives back what has not been used for the longest time, if too many are kept.
-void trim_spares(Table table, std::uint32_t used) {
-  const std::uint32_t less = most_kept - most_kept / 8;
-  most_kept = std::max({kLeastKept, 2 * used, less});
+void trim_spares(Table table) {
+  const std::uint32_t less = most_kept - most_kept / 64;
+  most_kept = std::max({kLeastKept, 2 * used_lately, less});
+  used_lately = 0;
   const std::uint32_t count = spare_count.load(std::memory_order_relaxed);
   std::uint32_t passed = 0;
   for (std::uint32_t left = count > most_kept ? count - most_kept : 0; left != 0 && passed < spares->size(); ++passed) {
@@ -106,7 +129,7 @@ void trim_spares(Table table, std::uint32_t used) {
     gone->push_back(granule);
     --left;
   }
-  give_back_all(*gone);
+  give_back_all(table, *gone);
   std::uint32_t kept = 0;
   for (std::uint32_t at = passed; at < spares->size(); ++at) {
     const Address granule = (*spares)[at];
@@ -189,18 +212,17 @@ bool may_have_records(Address begin, std::size_t size) {
   return false;
 }
 
-void note_record(Address address) {
-  const Table table = granules.load(std::memory_order_relaxed);
-  if (table == nullptr) return;
-  std::atomic<std::uint8_t>& flag = table[address >> kGranuleShift];
-  if (flag.load(std::memory_order_relaxed) == raw(GranuleState::kRecords)) [[likely]]
-    return;
-  Address begin = address & ~(kGranule - 1);
+namespace {
+
+[[gnu::noinline]] void note_first_record(Table table, Address granule) {
+  std::atomic<std::uint8_t>& flag = table[granule >> kGranuleShift];
+  Address begin = granule;
   Address end = begin + kGranule;
   {
     SpinHolder hold(noting);
-    const std::uint8_t before = flag.exchange(raw(GranuleState::kRecords), std::memory_order_relaxed);
-    if (before == raw(GranuleState::kRecords)) return;
+    const std::uint8_t before = flag.load(std::memory_order_relaxed);
+    if (before >= raw(GranuleState::kRecords)) return;
+    flag.store(raw(GranuleState::kRecords), std::memory_order_relaxed);
     noted->push_back(begin);
     if (before == raw(GranuleState::kSpare)) return forget_spare();
     const Address window = begin & ~(kWindow - 1);
@@ -211,6 +233,71 @@ void note_record(Address address) {
     raw_madvise(cell_of(begin), (end - begin) * 2, MADV_DONTNEED);
   }
   raw_madvise(cell_of(begin), (end - begin) * 2, kPopulateWrite);  // if refused they come one by one
+}
+
+// Until the thread that fills the granule is done.
+[[gnu::noinline]] void wait_while_filling(const std::atomic<std::uint8_t>& flag) {
+  constexpr std::uint32_t kPatience = 1024;
+  for (std::uint32_t tries = 0; flag.load(std::memory_order_acquire) == raw(GranuleState::kFilling); ++tries) {
+    if (tries < kPatience) {
+      __builtin_ia32_pause();
+    } else {
+      raw_call(SYS_sched_yield);
+    }
+  }
+}
+
+}  // namespace
+
+void note_record(Address address) {
+  const Table table = granules.load(std::memory_order_relaxed);
+  if (table == nullptr) return;
+  std::atomic<std::uint8_t>& flag = table[address >> kGranuleShift];
+  // Pairs with ~FreshGranules().
+  if (flag.load(std::memory_order_acquire) == raw(GranuleState::kRecords)) [[likely]]
+    return;
+  note_first_record(table, address & ~(kGranule - 1));
+  wait_while_filling(flag);
+}
+
+FreshGranules::FreshGranules(Address begin, Address end) : begin_(begin & ~(kGranule - 1)), end_(begin_) {
+  const Table table = granules.load(std::memory_order_relaxed);
+  if (table == nullptr || begin >= end) return;
+  // Where pages of cells have to be made.
+  Address first_missing = ~Address{0};
+  Address end_of_missing = 0;
+  {
+    SpinHolder hold(noting);
+    for (std::uint32_t count = 0; end_ < end && count < kMost; ++count, end_ += kGranule) {
+      const std::uint8_t before = table[end_ >> kGranuleShift].load(std::memory_order_relaxed);
+      if (before >= raw(GranuleState::kRecords)) break;
+      set_state(table, end_, GranuleState::kFilling);
+      noted->push_back(end_);
+      if (before == raw(GranuleState::kSpare)) {
+        forget_spare();
+        continue;
+      }
+      if (first_missing > end_) first_missing = end_;
+      end_of_missing = end_ + kGranule;
+    }
+    if (end_ != begin_) filling.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (end_of_missing == 0) return;
+  // As in note_first_record(). Spare ones in between are empty as well.
+  raw_madvise(cell_of(first_missing), (end_of_missing - first_missing) * 2, MADV_DONTNEED);
+  raw_madvise(cell_of(first_missing), (end_of_missing - first_missing) * 2, kPopulateWrite);
+}
+
+FreshGranules::~FreshGranules() {
+  const Table table = granules.load(std::memory_order_relaxed);
+  if (end_ == begin_ || table == nullptr) return;
+  for (Address granule = begin_; granule < end_; granule += kGranule) {
+    // Unless it was unmapped meanwhile. Pairs with note_record().
+    std::uint8_t expected = raw(GranuleState::kFilling);
+    table[granule >> kGranuleShift].compare_exchange_strong(expected, raw(GranuleState::kRecords),
+                                                            std::memory_order_release, std::memory_order_relaxed);
+  }
+  filling.fetch_sub(1, std::memory_order_release);  // pairs with lock_granules()
 }
 
 void note_emptied(Address granule) {
@@ -248,7 +335,7 @@ std::uint32_t drop_granules(bool (*may_go)(Address granule, void* argument), voi
   const Table table = granules.load(std::memory_order_relaxed);
   if (table == nullptr) return 1;  // nobody knows where records are
   SpinHolder hold(noting);
-  const std::uint32_t used = noted->size();
+  used_lately = std::max(used_lately, noted->size());
   while (!noted->empty()) {
     const Address granule = (*noted)[noted->size() - 1];
     std::atomic<std::uint8_t>& flag = table[granule >> kGranuleShift];
@@ -260,11 +347,15 @@ std::uint32_t drop_granules(bool (*may_go)(Address granule, void* argument), voi
     noted->pop_back();
   }
   // Cells between those that are given back must not be anybody's.
-  if (noted->empty()) trim_spares(table, used);
+  if (noted->empty()) trim_spares(table);
   return noted->size();
 }
 
-void lock_granules() { noting.lock(); }
+// In the child of a fork nobody would go on filling.
+void lock_granules() {
+  noting.lock();
+  while (filling.load(std::memory_order_acquire) != 0) raw_call(SYS_sched_yield);  // pairs with ~FreshGranules()
+}
 void unlock_granules() { noting.unlock(); }
 
 }  // namespace deadheat::runtime

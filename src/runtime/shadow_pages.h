@@ -35,8 +35,9 @@ void all_cells_are_given_back();
 inline constexpr int kGranuleShift = 11;  // of the program's memory; its cells take twice as much
 enum class GranuleState : std::uint8_t {
   kNothing,  // no records; its page of cells may not be there
-  kRecords,  // perhaps
   kSpare,    // no records; its page of cells is kept, because periods come back to the same memory
+  kRecords,  // perhaps
+  kFilling,  // one thread is writing records there, and nobody else does
 };
 [[nodiscard]] constexpr Address end_of_granule(Address address) {
   return ((address >> kGranuleShift) + 1) << kGranuleShift;
@@ -44,12 +45,34 @@ enum class GranuleState : std::uint8_t {
 [[gnu::visibility("hidden")]] extern std::atomic<std::atomic<std::uint8_t>*> granules;
 [[nodiscard]] inline bool may_have_records(Address address) {
   const std::atomic<std::uint8_t>* const table = granules.load(std::memory_order_relaxed);
-  return table == nullptr || table[address >> kGranuleShift].load(std::memory_order_relaxed) ==
+  return table == nullptr || table[address >> kGranuleShift].load(std::memory_order_relaxed) >=
                                  static_cast<std::uint8_t>(GranuleState::kRecords);
 }
 [[nodiscard]] bool may_have_records(Address begin, std::size_t size);
 // An entry is about to be put there. Any thread.
 void note_record(Address address);
+
+// Granules without records that the current thread takes for itself, from that of `begin` on, as far as there are such
+// before `end`. Their cells are empty, and until this goes nobody else puts anything into them: so entries can be
+// stored as they are, instead of by a compare-and-swap each. Others that want to record something there wait. Inside
+// a RuntimeScope.
+class FreshGranules {
+ public:
+  FreshGranules(Address begin, Address end);
+  ~FreshGranules();
+  FreshGranules(const FreshGranules&) = delete;
+  FreshGranules& operator=(const FreshGranules&) = delete;
+
+  // The end of the last one, or where they would begin.
+  [[nodiscard]] Address end() const { return end_; }
+
+ private:
+  static constexpr std::uint32_t kMost = 256;
+
+  Address begin_;
+  Address end_;
+};
+
 // All cells of the granule were seen to be empty, in a time in which nobody records anything (quiet_time in
 // sampling.h): from then on that shows without looking at them.
 void note_emptied(Address granule);

@@ -130,6 +130,60 @@ void check_word(ThreadState& self, ShadowCell& cell, CellAccess access, Address 
   return cell;
 }
 
+// Accesses of a thread that does not sample, from one place in the code.
+class Unsampled {
+ public:
+  Unsampled(ThreadState& self, AccessKind kind, std::uint64_t code_and_shape)
+      : self_(self),
+        view_(self),
+        access_{short_epoch(self.clock.epoch()), 0, kind, OriginId::kUnknown},
+        code_and_shape_(code_and_shape),
+        is_quiet_(quiet_time.load(std::memory_order_relaxed) != 0) {}
+
+  // To these bytes of a word whose cell is not empty.
+  [[gnu::always_inline]] void check(ShadowCell& cell, Address word, ByteMask mask) {
+    access_.mask = mask;
+    ++self_.sampling.checked_accesses[is_write(access_.kind) ? 1 : 0];
+    const std::uint64_t before = cell.entries[0].load(std::memory_order_relaxed);
+    if (!settle_alone(cell, access_, view_, is_quiet_)) {
+      return check_word(self_, cell, access_, word, code_and_shape_);
+    }
+    if (is_quiet_ && mask == 0xff && (before & CellEntry::kMaskBits) != 0) {
+      known_ = before & kEpochAndKind;
+      known_goes_ = cell.entries[0].load(std::memory_order_relaxed) == 0;
+    }
+  }
+  // To all bytes of as many words, whose entries are like one that was settled before, by epoch and kind: then so are
+  // they. False if they are not. It is quiet.
+  static constexpr std::ptrdiff_t kSideBySide = 4;
+  [[nodiscard, gnu::always_inline]] bool check_alike(ShadowCell* cells) {
+    std::uint64_t other = 0;
+    bool has_bytes = true;
+    for (std::ptrdiff_t at = 0; at < kSideBySide; ++at) {
+      const std::uint64_t first = cells[at].entries[0].load(std::memory_order_acquire);
+      other |= ((first ^ known_) & kEpochAndKind) | cells[at].entries[1].load(std::memory_order_acquire);
+      has_bytes &= (first & CellEntry::kMaskBits) != 0;
+    }
+    if (other != 0 || !has_bytes) return false;
+    self_.sampling.checked_accesses[is_write(access_.kind) ? 1 : 0] += kSideBySide;
+    if (!known_goes_) return true;
+    for (std::ptrdiff_t at = 0; at < kSideBySide; ++at) cells[at].entries[0].store(0, std::memory_order_release);
+    return true;
+  }
+  [[nodiscard]] bool is_quiet() const { return is_quiet_; }
+
+ private:
+  static constexpr std::uint64_t kEpochAndKind = ~std::uint64_t{0} << CellEntry::kEpochShift | CellEntry::kKindBits;
+
+  ThreadState& self_;
+  const ThreadView view_;
+  CellAccess access_;
+  const std::uint64_t code_and_shape_;
+  const bool is_quiet_;
+  std::uint64_t known_ = 0;  // epoch and kind of an entry whose fate is known, if all of its word is accessed
+  bool known_goes_ = false;
+};
+
 }  // namespace
 
 void keep_visible(ShadowCell& cell) {
@@ -151,10 +205,8 @@ bool has_no_record(Address begin, std::size_t size) {
 }
 
 void check_unsampled(ThreadState& self, AccessKind kind, Address begin, Address end, std::uint64_t code_and_shape) {
-  CellAccess access{short_epoch(self.clock.epoch()), 0, kind, OriginId::kUnknown};
-  const ThreadView view(self);
+  Unsampled unsampled(self, kind, code_and_shape);
   const LongSamplingEvent timed(self, end - begin);
-  const bool is_quiet = quiet_time.load(std::memory_order_relaxed) != 0;
   for (Address first = begin & ~Address{7}; first < end; first = end_of_granule(first)) {
     if (!may_have_records(first)) continue;
     const Address last = end < end_of_granule(first) ? end : end_of_granule(first);
@@ -163,25 +215,82 @@ void check_unsampled(ThreadState& self, AccessKind kind, Address begin, Address 
     bool is_emptied = true;
     for (ShadowCell* cell = skip_empty(cells, cells_end); cell != cells_end; cell = skip_empty(cell + 1, cells_end)) {
       const Address word = first + static_cast<Address>(cell - cells) * 8;
-      access.mask = bytes_in_word(word, begin, end);
-      ++self.sampling.checked_accesses[is_write(kind) ? 1 : 0];
-      if (!settle_alone(*cell, access, view, is_quiet)) check_word(self, *cell, access, word, code_and_shape);
+      const bool is_whole = word >= begin && last - word >= 8 * Unsampled::kSideBySide;
+      if (unsampled.is_quiet() && is_whole && unsampled.check_alike(cell)) {
+        cell += Unsampled::kSideBySide - 1;
+        is_emptied &= cell->entries[0].load(std::memory_order_relaxed) == 0;
+        continue;
+      }
+      unsampled.check(*cell, word, bytes_in_word(word, begin, end));
       is_emptied &= cell->entries[0].load(std::memory_order_relaxed) == 0;
     }
-    if (is_quiet && is_emptied && last - first == Address{1} << kGranuleShift) note_emptied(first);
+    if (unsampled.is_quiet() && is_emptied && last - first == Address{1} << kGranuleShift) note_emptied(first);
   }
 }
 
-std::uint64_t live_records(ShadowCell& cell) {
-  std::uint64_t count = 0;
+void check_unsampled(ThreadState& self, AccessKind kind, const Footprint& footprint, std::uint64_t code_and_shape) {
+  const Address end = footprint.end();
+  if (footprint.is_dense()) return check_unsampled(self, kind, footprint.begin, end, code_and_shape);
+  Unsampled unsampled(self, kind, code_and_shape);
+  const LongSamplingEvent timed(self, end - footprint.begin);
+  for (Address element = footprint.begin; element < end;) {
+    const Address granule_end = end_of_granule(element);
+    if (element + footprint.size <= granule_end && !may_have_records(element)) {
+      // None of those that lie in it as a whole.
+      element += ((granule_end - footprint.size - element) / footprint.step + 1) * footprint.step;
+      continue;
+    }
+    const Address element_end = element + footprint.size;
+    for (Address word = element & ~Address{7}; word < element_end; word += 8) {
+      ShadowCell& cell = *cell_of(word);
+      if (cell.entries[0].load(std::memory_order_acquire) == 0) continue;
+      unsampled.check(cell, word, bytes_in_word(word, element, element_end));
+    }
+    element += footprint.step;
+  }
+}
+
+RecordsLeft records_left(ShadowCell* begin, ShadowCell* end, std::uint64_t most) {
+  RecordsLeft left;
+  // Neighbours are of the same epoch, mostly.
+  ShortEpoch epoch;
+  bool is_known = true;
   const auto look_at = [&](const std::atomic<std::uint64_t>& place) {
     const std::uint64_t bits = place.load(std::memory_order_acquire);
     const CellEntry entry = CellEntry::from_bits(bits);
-    count += bits != 0 && !is_link(bits) && entry.has_bytes() && !is_known_to_all(entry) ? 1 : 0;
+    if (bits == 0 || is_link(bits) || !entry.has_bytes()) return;
+    if (entry.epoch() != epoch) {
+      epoch = entry.epoch();
+      is_known = is_known_to_all(entry);
+    }
+    left.live += is_known ? 0 : 1;
   };
-  look_at(cell.entries[0]);
-  for_each_further_place(cell, look_at);
-  return count;
+  // Four words side by side that have one entry each, of the epoch that was seen last.
+  const auto is_usual = [&](const ShadowCell* cell) {
+    constexpr std::uint64_t kEpochBits = ~std::uint64_t{0} << CellEntry::kEpochShift;
+    const std::uint64_t bits = std::uint64_t{epoch.bits()} << CellEntry::kEpochShift;
+    std::uint64_t other = 0;
+    bool has_bytes = true;
+    for (int at = 0; at < 4; ++at) {
+      const std::uint64_t first = cell[at].entries[0].load(std::memory_order_acquire);
+      other |= ((first ^ bits) & kEpochBits) | cell[at].entries[1].load(std::memory_order_acquire);
+      has_bytes &= (first & CellEntry::kMaskBits) != 0;
+    }
+    return other == 0 && has_bytes;
+  };
+  for (ShadowCell* cell = skip_empty(begin, end); cell != end && left.live <= most; cell = skip_empty(cell + 1, end)) {
+    if (end - cell >= 4 && is_usual(cell)) {
+      left.live += is_known ? 0 : 4;
+      cell += 3;
+      continue;
+    }
+    look_at(cell->entries[0]);
+    const std::uint64_t second = cell->entries[1].load(std::memory_order_acquire);
+    if (second == 0) continue;
+    left.has_chains |= is_link(second);
+    for_each_further_place(*cell, look_at);
+  }
+  return left;
 }
 
 std::uint64_t empty_cell(ShadowCell& cell) {

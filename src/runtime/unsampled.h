@@ -17,8 +17,10 @@
 #include <cstdint>
 
 #include "core/cell_entry.h"
+#include "core/footprint.h"
 #include "model/finding.h"
 #include "model/identity.h"
+#include "runtime/access_check.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/thread_registry.h"
 
@@ -37,6 +39,8 @@ inline constexpr CellEntry kPlaceholder =
 // The thread accesses these bytes. `code_and_shape` is where (origins.h). Inside a
 // RuntimeScope.
 void check_unsampled(ThreadState& self, AccessKind kind, Address begin, Address end, std::uint64_t code_and_shape);
+// The same for the elements of a loop.
+void check_unsampled(ThreadState& self, AccessKind kind, const Footprint& footprint, std::uint64_t code_and_shape);
 
 // An access that is not sampled, and after which the cell is as it was: it races with no entry, would take the place
 // of none, and none can race no more. So it is where threads read what others have read, or what they have written
@@ -45,19 +49,34 @@ void check_unsampled(ThreadState& self, AccessKind kind, Address begin, Address 
                                                          const ThreadView& view) {
   const auto first = CellEntry::from_bits(cell.entries[0].load(std::memory_order_acquire));
   const auto second = CellEntry::from_bits(cell.entries[1].load(std::memory_order_acquire));
-  const auto stays = [&](CellEntry entry) {
+  const auto stays = [&](CellEntry entry) __attribute__((always_inline)) {
     if (!entry.has_bytes() || entry.is_mark() || view.is_obsolete(entry)) return false;
     if ((entry.mask() & mask) == 0) return true;
     return view.happened_before(entry) ? !is_write(kind) && !entry.is_subsumed_by(kind) : !entry.conflicts_with(kind);
   };
   return stays(first) && (second.is_empty() || stays(second));
 }
+// The same of an access that fits_words() (access_check.h); cells without entries are left as they are, too.
+template <std::size_t kSize>
+[[nodiscard, gnu::always_inline]] inline bool leaves_all(Address address, AccessKind kind, const ThreadView& view) {
+  for (Address word = address & ~Address{7}; word < address + kSize; word += 8) {
+    const ShadowCell& cell = *cell_of(word);
+    if (kSize > 8 && cell.entries[0].load(std::memory_order_acquire) == 0) continue;
+    if (!leaves_all(cell, kind, bytes_of_access<kSize>(address), view)) return false;
+  }
+  return true;
+}
 
 // The first entry of the cell shows that there is another one.
 void keep_visible(ShadowCell& cell);
 
-// Entries that can still race.
-[[nodiscard]] std::uint64_t live_records(ShadowCell& cell);
+// What is in the cells [begin, end).
+struct RecordsLeft {
+  std::uint64_t live = 0;  // entries that can still race
+  bool has_chains = false;
+};
+// Stops where more than `most` are live.
+[[nodiscard]] RecordsLeft records_left(ShadowCell* begin, ShadowCell* end, std::uint64_t most);
 // Removes all entries. Returns the link to those that are not in the cell itself, or 0.
 // Nobody records anything meanwhile.
 [[nodiscard]] std::uint64_t empty_cell(ShadowCell& cell);

@@ -95,7 +95,7 @@ TEST_F(ShadowPages, PagesAreKeptAsLongAsPeriodsUseThem) {
     for (std::size_t at = 0; at < 5900; ++at) ASSERT_TRUE(is_empty(granule(at))) << at;
     EXPECT_FALSE(may_have_records(granule(0), 5900 * kGranule));
   }
-  for (int period = 0; period < 20; ++period) {
+  for (int period = 0; period < 100; ++period) {
     put_record(granule(17));
     EXPECT_EQ(drop_all(), 0U);
   }

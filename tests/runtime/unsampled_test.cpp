@@ -249,6 +249,57 @@ TEST_F(Unsampled, ARangeIsCheckedOnceWhileRecordsOnlyGo) {
   for (std::size_t index = 0; index < words.size(); ++index) EXPECT_EQ(words.races(index), 1U) << index;
 }
 
+// Words side by side are settled together where their entries are alike: with what comes of them one by one.
+TEST_F(Unsampled, ARangeLeavesWhatItsWordsWouldLeaveOneByOne) {
+  constexpr std::size_t kWords = 512;
+  for (const AccessKind kind : {AccessKind::kRead, AccessKind::kWrite}) {
+    WatchedWords whole(kWords);
+    WatchedWords single(kWords);  // the one whose races are counted
+    // Stretches of words with the same entries: of this thread, of another one, of both, of none.
+    const auto record_some = [](const WatchedWords& words, std::size_t who) {
+      for (std::size_t index = 0; index < kWords; ++index) {
+        const std::size_t stretch = index / 11;
+        if ((stretch >> who) % 2 == 0) continue;
+        const Address at = words.address(index);
+        if (index % 13 == 0) {
+          record<AccessKind::kRead, 4>(at + 4);
+        } else if (stretch / 4 % 3 == 0) {
+          record<AccessKind::kWrite, 8>(at);
+        } else {
+          record<AccessKind::kRead, 8>(at);
+        }
+      }
+    };
+    run_threads(1, [&](int) {
+      record_some(whole, 0);
+      record_some(single, 0);
+    });
+    run_threads(1, [&](int) {
+      period_is_open = true;
+      look_for_period();
+      record_some(whole, 1);
+      record_some(single, 1);
+      stop_sampling();
+      quiet_time = 1;
+      pass_by(kind, whole.address(0) + 4, 8 * kWords - 8);
+      quiet_time = 0;
+      pass_by(kind, single.address(0) + 4, 4);
+      for (std::size_t index = 1; index + 1 < kWords; ++index) pass_by(kind, single.address(index), 8);
+      pass_by(kind, single.address(kWords - 1), 4);
+    });
+    for (std::size_t index = 0; index < kWords; ++index) {
+      for (const int entry : {0, 1}) {
+        const auto left = CellEntry::from_bits(cell_of(whole.address(index))->entries[entry].load());
+        const auto expected = CellEntry::from_bits(cell_of(single.address(index))->entries[entry].load());
+        EXPECT_EQ(left.mask(), expected.mask()) << index;
+        EXPECT_EQ(left.kind(), expected.kind()) << index;
+        EXPECT_EQ(left.slot(), expected.slot()) << index;
+      }
+    }
+    period_is_open = true;
+  }
+}
+
 TEST_F(Unsampled, ARangeThatWasCheckedMeetsRecordsOfTheNextPeriod) {
   WatchedWords words(10);
   run_threads(2, [&](int index) {
