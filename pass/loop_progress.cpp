@@ -81,6 +81,16 @@ bool is_short(const llvm::Value& begin, const llvm::Value* next, const llvm::Bas
   return size_of(distance) <= size_of(step) * kShortLoop;
 }
 
+// Several elements at a time: who makes such a loop expects it to be long.
+bool has_vectors(const llvm::Loop& loop) {
+  for (const llvm::BasicBlock* block : loop.blocks()) {
+    for (const llvm::Instruction& instruction : *block) {
+      if (instruction.getType()->isVectorTy()) return true;
+    }
+  }
+  return false;
+}
+
 // A loop in another one that ends at the same number in each of its iterations. Others are often short, and then
 // counting them would cost more than it tells: what the outer loop counts is about the same per time.
 bool is_as_long_each_time(const llvm::Loop& loop, const llvm::Value* variable, const llvm::Value* next) {
@@ -123,7 +133,8 @@ std::optional<LoopCount> count_of(const llvm::Loop& loop, const llvm::DominatorT
     const std::int64_t step = step_of(variable, next, layout);
     if (step == 0) continue;
     const llvm::Value& begin = *variable.getIncomingValueForBlock(loop.getLoopPredecessor());
-    if (is_short(begin, next, *latch, step) || !is_as_long_each_time(loop, &variable, next)) continue;
+    if (is_short(begin, next, *latch, step)) continue;
+    if (!has_vectors(loop) && !is_as_long_each_time(loop, &variable, next)) continue;
     LoopCount count{&variable, latch, next, step, 1, 0};
     const std::uint64_t weight = weight_of(loop, dominators);
     const std::uint64_t size = size_of(step);

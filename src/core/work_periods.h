@@ -38,6 +38,8 @@ class WorkPeriods {
   [[nodiscard]] bool is_open() const { return is_open_; }
   // Periods that have been opened.
   [[nodiscard]] std::uint64_t count() const { return count_; }
+  // How much is to be sampled in the period that is open.
+  [[nodiscard]] std::uint64_t open_length() const { return open_length_; }
   // The work at which is_open() may change next; an open period goes on until as much was sampled.
   [[nodiscard]] std::uint64_t next_change() const { return next_change_; }
 

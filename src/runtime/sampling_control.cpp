@@ -174,7 +174,8 @@ class Controller {
         periods_.begin_again(now.work);
       }
       periods_.advance(now.work, expected_work(now));
-      if (period_is_open.load(std::memory_order_relaxed) && now.processor > opened_at_ + kLongestPeriods * period_) {
+      if (period_is_open.load(std::memory_order_relaxed) &&
+          now.processor > opened_at_ + kLongestPeriods * at_least(now.in_time(periods_.open_length()), period_)) {
         periods_.cut_short(now.work);
       }
       if (periods_.is_open() != period_is_open.load(std::memory_order_relaxed)) change_period();
@@ -284,7 +285,7 @@ class Controller {
       if (may_run_unchecked()) {
         forbid_unchecked_code();
         pause(kGraceOfUncheckedCode);
-      } else {
+      } else if (periods_.count() % kOpeningsPerSweep == 0) {
         give_memory_back();
       }
       // Else at the next look.
@@ -323,15 +324,31 @@ class Controller {
       quiet_time.store(++quiet_times_, std::memory_order_relaxed);
     }
     drops_all_ = is_late;
-    // What is late is of no use, and need not be gone before code runs without checks: report_race() knows.
-    if (is_late) begin_unchecked(now);
+    // What is late is of no use, and need not be gone before code runs without checks: report_race() knows. But if the
+    // next period had to wait for that, too much would be done meanwhile.
+    const bool is_early = is_late && has_time_to_drop(now);
+    if (is_early) begin_unchecked(now);
+    const std::uint64_t granules_before = granules_with_records();
     const std::uint32_t left = drop_granules(drop_granule, this);
+    if (is_late && granules_before > left) {
+      const std::uint64_t taken = read_clock(CLOCK_MONOTONIC) - wall;
+      drop_time_ = static_cast<double>(taken) / static_cast<double>(granules_before - left);
+    }
     {
       SpinHolder hold(registry().lock);
       for (const std::uint64_t chain : dropped_chains_) orphan_chain(chain);
     }
     dropped_chains_.clear();
-    if (left == 0 && !is_late) begin_unchecked(now);
+    if (left == 0 && !is_early) begin_unchecked(now);
+  }
+
+  // Records that are late are likely to be gone before the next period is due, as long as that took the last time.
+  [[nodiscard]] bool has_time_to_drop(const Measured& now) const {
+    const std::uint64_t next = periods_.next_change();
+    if (next == WorkPeriods::kNever) return true;
+    const auto left = static_cast<double>(now.in_time(at_least_zero(next, now.work.all)));
+    const double taken = drop_time_ * static_cast<double>(granules_with_records());
+    return left > 2 * taken * static_cast<double>(threads_at_once_);
   }
 
   void begin_unchecked(const Measured& now) {
@@ -503,6 +520,8 @@ class Controller {
   static constexpr std::uint32_t kTries = 1000;
   static constexpr std::uint64_t kFirstLook = 200 * kMicrosecond;
   static constexpr std::uint64_t kHorizonInPeriods = 3;
+  // At rates at which there always are records. While they are looked through the program goes on, unsampled.
+  static constexpr std::uint64_t kOpeningsPerSweep = 4;
   // Nothing is slowed down as much in a period: the program is in code that is not counted.
   static constexpr std::uint64_t kLongestPeriods = 200;
   static constexpr std::uint64_t kFasterThanUsual = 8;              // some code of a program
@@ -549,6 +568,7 @@ class Controller {
   std::uint64_t expired_ = 0;
   std::uint64_t quiet_times_ = 0;
   bool drops_all_ = false;
+  double drop_time_ = 0;  // nanoseconds that a granule of late records took to empty, the last time
   GrowableArray<std::uint64_t, PageSource> dropped_chains_;
   std::uint64_t budget_ = 0;
   double most_ = 1;  // with a budget: the rate at most

@@ -91,9 +91,9 @@ void empty_granule(Address granule) {
   }
 }
 
-bool has_none_kept(Table table, Address begin, Address end) {
+bool has_nothing(Table table, Address begin, Address end) {
   for (Address granule = begin; granule < end; granule += kGranule) {
-    if (table[granule >> kGranuleShift].load(std::memory_order_relaxed) == raw(GranuleState::kSpare)) return false;
+    if (table[granule >> kGranuleShift].load(std::memory_order_relaxed) != raw(GranuleState::kNothing)) return false;
   }
   return true;
 }
@@ -106,7 +106,7 @@ void give_back_all(Table table, GrowableArray<Address, PageSource>& list) {
   for (std::uint32_t at = 0; at < list.size();) {
     const Address begin = list[at];
     Address end = begin + kGranule;
-    while (++at < list.size() && list[at] - end <= kSmallGap && has_none_kept(table, end, list[at])) {
+    while (++at < list.size() && list[at] - end <= kSmallGap && has_nothing(table, end, list[at])) {
       end = list[at] + kGranule;
     }
     raw_madvise(cell_of(begin), (end - begin) * 2, MADV_DONTNEED);
@@ -114,7 +114,7 @@ void give_back_all(Table table, GrowableArray<Address, PageSource>& list) {
   list.clear();
 }
 
-// There are no records. Gives back what has not been used for the longest time, if too many are kept.
+// Gives back what has not been used for the longest time, if too many are kept.
 void trim_spares(Table table) {
   const std::uint32_t less = most_kept - most_kept / 64;
   most_kept = std::max({kLeastKept, 2 * used_lately, less});
@@ -317,18 +317,19 @@ void sweep_granules(bool (*is_empty)(Address granule)) {
   const Table table = granules.load(std::memory_order_relaxed);
   if (table == nullptr) return;
   SpinHolder hold(noting);
+  used_lately = std::max(used_lately, noted->size());
   std::uint32_t kept = 0;
   for (const Address granule : *noted) {
-    std::atomic<std::uint8_t>& flag = table[granule >> kGranuleShift];
+    const std::atomic<std::uint8_t>& flag = table[granule >> kGranuleShift];
     if (flag.load(std::memory_order_relaxed) != raw(GranuleState::kRecords)) continue;  // unmapped meanwhile
     if (is_empty(granule)) {
-      flag.store(raw(GranuleState::kNothing), std::memory_order_relaxed);
-      raw_madvise(cell_of(granule), kGranule * 2, MADV_DONTNEED);
+      make_spare(table, granule);
     } else {
       (*noted)[kept++] = granule;
     }
   }
   noted->resize(kept);
+  trim_spares(table);
 }
 
 std::uint32_t drop_granules(bool (*may_go)(Address granule, void* argument), void* argument) {
@@ -346,8 +347,12 @@ std::uint32_t drop_granules(bool (*may_go)(Address granule, void* argument), voi
     }
     noted->pop_back();
   }
-  // Cells between those that are given back must not be anybody's.
   if (noted->empty()) trim_spares(table);
+  return noted->size();
+}
+
+std::uint32_t granules_with_records() {
+  SpinHolder hold(noting);
   return noted->size();
 }
 

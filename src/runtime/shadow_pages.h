@@ -76,14 +76,15 @@ class FreshGranules {
 // All cells of the granule were seen to be empty, in a time in which nobody records anything (quiet_time in
 // sampling.h): from then on that shows without looking at them.
 void note_emptied(Address granule);
-// Calls visit for the granules that may have records. It returns whether the granule
-// has none: then its cells have gone back to the system, or will. Nobody records
-// anything meanwhile.
+// Calls is_empty for the granules that may have records. It returns whether all cells of the granule are empty, both
+// entries: then its page of cells is kept or given back, as with drop_granules(). Nobody records anything meanwhile.
 void sweep_granules(bool (*is_empty)(Address granule));
 // Calls may_go for granules that may have records until it says no, and empties the cells of
 // the others: pages of them are kept, up to a limit, and those that were not used for long given back. Returns how
 // many granules are left. Nobody records anything meanwhile.
 std::uint32_t drop_granules(bool (*may_go)(Address granule, void* argument), void* argument);
+// How many may have records.
+[[nodiscard]] std::uint32_t granules_with_records();
 // fork: the lock of that table.
 void lock_granules();
 void unlock_granules();

@@ -305,8 +305,7 @@ bool tidy_cell(ShadowCell& cell) {
     judge_cell(cell, none,
                [](CellEntry entry) { return Verdict{is_known_to_all(entry) ? entry.without_bytes(0xff) : entry}; });
   }
-  return cell.entries[0].load(std::memory_order_acquire) == 0 &&
-         !is_link(cell.entries[1].load(std::memory_order_acquire));
+  return cell.entries[0].load(std::memory_order_acquire) == 0 && cell.entries[1].load(std::memory_order_acquire) == 0;
 }
 
 }  // namespace deadheat::runtime
