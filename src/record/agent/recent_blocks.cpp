@@ -30,6 +30,30 @@ void log_slot(LogRecord& slot) {
   __atomic_store_n(&slot.where, 0U, __ATOMIC_RELAXED);
 }
 
+void log_new_block(std::uint64_t block, std::uint64_t size, const void* code) {
+  if (!has_log()) return;
+  note_allocation();
+  append(log_kind(EventKind::kAlloc), 0, block, size, code, time_after());
+  if (recent_blocks.slots == nullptr) return;
+  LogRecord& slot = slot_of(block);
+  if (size > kMostRemembered && slot.object != block) return;
+  if (slot.where != 0) log_slot(slot);
+  slot.object = size > kMostRemembered ? 0 : block;
+  slot.extent = slot_word(size, code);
+}
+
+void log_old_block(std::uint64_t block, const void* code) {
+  if (!has_log()) return;
+  if (recent_blocks.slots != nullptr) {
+    LogRecord& slot = slot_of(block);
+    if (slot.object == block) {
+      if (slot.where != 0) log_slot(slot);
+      slot.object = 0;
+    }
+  }
+  append(log_kind(EventKind::kFree), 0, block, 0, code, time_before());
+}
+
 void log_all_slots() {
   if (recent_blocks.slots == nullptr) return;
   for (std::size_t at = 0; at < kRecentBlocks; ++at) {

@@ -63,7 +63,8 @@ inline void note_allocation() {
   if (!allocates_alone()) take_turn();
 }
 
-// The block was this thread's own until now, and nobody can have had it since. After the allocation.
+// The block was this thread's own until now, and nobody can have had it since. After the allocation. Who has slots has
+// a log.
 inline bool is_given_again(std::uint64_t block, std::uint64_t size, const void* code) {
   if (recent_blocks.slots == nullptr) return false;
   LogRecord& slot = slot_of(block);
@@ -75,35 +76,28 @@ inline bool is_given_again(std::uint64_t block, std::uint64_t size, const void* 
   return true;
 }
 
-inline void log_allocation(std::uint64_t block, std::uint64_t size, const void* code) {
-  if (!has_log() || is_given_again(block, size, code)) return;
-  note_allocation();
-  append(log_kind(EventKind::kAlloc), 0, block, size, code, time_after());
-  if (recent_blocks.slots == nullptr) return;
+// The release stays in the block's slot. Before it.
+inline bool is_kept(std::uint64_t block, const void* code) {
+  if (recent_blocks.slots == nullptr) return false;
   LogRecord& slot = slot_of(block);
-  if (size > kMostRemembered && slot.object != block) return;
-  if (slot.where != 0) log_slot(slot);
-  slot.object = size > kMostRemembered ? 0 : block;
-  slot.extent = slot_word(size, code);
+  if (slot.object != block || slot.where != 0 || slot.extent >> 40U != recent_blocks.turn) return false;
+  if (!allocates_alone()) return false;
+  slot.time = time_before();
+  // Last: the slot's record is whole then.
+  __atomic_store_n(&slot.where, log_where(log_kind(EventKind::kFree), 0, number_of(code)), __ATOMIC_RELEASE);
+  return true;
+}
+
+void log_new_block(std::uint64_t block, std::uint64_t size, const void* code);
+void log_old_block(std::uint64_t block, const void* code);
+
+inline void log_allocation(std::uint64_t block, std::uint64_t size, const void* code) {
+  if (!is_given_again(block, size, code)) log_new_block(block, size, code);
 }
 
 // How large it was is known offline, by its allocation.
 inline void log_release(std::uint64_t block, const void* code) {
-  if (!has_log()) return;
-  const std::uint64_t where = log_where(log_kind(EventKind::kFree), 0, number_of(code));
-  if (recent_blocks.slots != nullptr) {
-    LogRecord& slot = slot_of(block);
-    if (slot.object == block) {
-      if (slot.where == 0 && slot.extent >> 40U == recent_blocks.turn && allocates_alone()) {
-        slot.time = time_before();
-        __atomic_store_n(&slot.where, where, __ATOMIC_RELEASE);  // last: the slot's record is whole then
-        return;
-      }
-      if (slot.where != 0) log_slot(slot);
-      slot.object = 0;
-    }
-  }
-  append(log_kind(EventKind::kFree), 0, block, 0, code, time_before());
+  if (!is_kept(block, code)) log_old_block(block, code);
 }
 
 }  // namespace deadheat::record
