@@ -310,6 +310,23 @@ void with_one_pipe() {
   });
 }
 
+// Who alone wrote until then, and reads its own, is the first that reads what another thread writes for the first time.
+void with_first_write() {
+  static int own[2];
+  static int shared[2];
+  must(pipe(own) == 0 && pipe(shared) == 0);
+  in_threads(2, [&](int self) {
+    char byte = 0;
+    if (self == 0) {
+      must(write(own[1], &byte, 1) == 1 && read(own[0], &byte, 1) == 1);
+      must(read(shared[0], &byte, 1) == 1);
+    }
+    for (int at = 0; at < rounds; ++at) work_on(items[0], at);
+    if (self == 1) must(write(shared[1], &byte, 1) == 1);
+    race();
+  });
+}
+
 // A pipe in each round, into which two threads write and from which the third reads: what both did before.
 void with_new_pipes() {
   static int ends[2];
@@ -432,6 +449,7 @@ int main(int count, char** words) {
   if (way == "c11") with_c11();
   if (way == "pipes") with_pipes();
   if (way == "one-pipe") with_one_pipe();
+  if (way == "first-write") with_first_write();
   if (way == "new-pipes") with_new_pipes();
   if (way == "waits") with_waits(4);
   if (way == "many-waits") with_waits(12);  // more than have places of their own

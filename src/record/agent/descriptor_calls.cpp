@@ -101,7 +101,7 @@ void before_write(int descriptor, const void* code) {
 }
 
 void after_read(long result, int descriptor, const void* code) {
-  if (result < 0 || !has_log()) return;
+  if (result < 0 || !has_log() || nobody_else_writes()) return;
   const std::uint64_t thing = behind(descriptor);
   if (thing != kOrdersNothing) note_read(thing, code);
 }

@@ -2,23 +2,21 @@
 #include "record/agent/descriptor_notes.h"
 
 namespace deadheat::record {
+
+constinit std::uint32_t writers = 0;
+thread_local constinit std::uint32_t own_place = kNoPlaceYet;
+
 namespace {
 
 constexpr std::uint64_t kNobodys = 2;  // neither a mark nor "nobody yet"
 constexpr std::size_t kPlaces = 4096;
 constinit ReleaseNote written[kPlaces] = {};
 
-constexpr std::uint32_t kMostWriters = 8;
 // Lines of memory of their own: each is written all the time by one thread.
 struct alignas(64) LatestWrite {
   ReleaseNote note;
 };
 constinit LatestWrite latest_writes[kMostWriters] = {};
-constinit std::uint32_t writers = 0;  // that have a place, or found none
-
-constexpr std::uint32_t kNoPlaceYet = 0;
-thread_local constinit std::uint32_t own_place __attribute__((tls_model("initial-exec"))) = kNoPlaceYet;  // plus 1
-
 // Counts writes; volatile, for signal handlers of the thread.
 thread_local constinit volatile std::uint32_t own_writes __attribute__((tls_model("initial-exec"))) = 0;
 
@@ -103,7 +101,7 @@ void note_written(std::uint64_t thing, const void* code) {
 }
 
 void note_read(std::uint64_t thing, const void* code) {
-  if (!has_log()) return;
+  if (!has_log() || nobody_else_writes()) return;
   const std::size_t place = place_of(thing);
   const ReleaseNote note = load_note(written[place]);
   if (note.by == kNobodys) return append(LogKind::kRead, 0, object_of(place), 0, code, time_after());
@@ -111,7 +109,7 @@ void note_read(std::uint64_t thing, const void* code) {
 }
 
 void note_waited(const void* code) {
-  if (!has_log()) return;
+  if (!has_log() || nobody_else_writes()) return;
   const std::uint32_t count = __atomic_load_n(&writers, __ATOMIC_RELAXED);
   for (std::uint32_t at = 0; at < count && at < kMostWriters; ++at) {
     log_hand_over(kAnyDescriptor, load_note(latest_writes[at].note));

@@ -16,6 +16,9 @@
 //
 // Places for waits are enough for kMostWriters threads. Once there are more, everybody logs kWritten, and who waits
 // logs kPolled, besides what the places had until then.
+//
+// A thread takes its place before its first write. Who reads or waits while nobody but itself has a place gets nothing
+// that another thread wrote, and need not look for notes at all: most servers of one thread.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +27,18 @@
 #include "record/agent/hand_over.h"
 
 namespace deadheat::record {
+
+inline constexpr std::uint32_t kMostWriters = 8;
+extern constinit std::uint32_t writers;  // that have a place, or found none
+inline constexpr std::uint32_t kNoPlaceYet = 0;
+extern thread_local constinit std::uint32_t own_place  // plus 1
+    __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+// After bytes came, or a wait. The count is raised before a first write of bytes, and who has got those sees it.
+[[nodiscard]] inline bool nobody_else_writes() {
+  const std::uint32_t count = __atomic_load_n(&writers, __ATOMIC_RELAXED);
+  return count == own_place && count <= 1;
+}
 
 // Before bytes go there. `thing`: what is behind a descriptor.
 void note_written(std::uint64_t thing, const void* code);
