@@ -58,6 +58,16 @@ Result<PerfRing> PerfRing::open(perf_event_attr attributes, int processor, std::
   return ring;
 }
 
+Status PerfRing::turn_on() const {
+  if (ioctl(descriptor_, PERF_EVENT_IOC_ENABLE, 0) == 0) return {};
+  return Error{ErrorCode::kIo, fmt::format("performance events: {}", refusal(errno))};
+}
+
+void PerfRing::turn_off(std::uint64_t period) const {
+  ioctl(descriptor_, PERF_EVENT_IOC_DISABLE, 0);
+  ioctl(descriptor_, PERF_EVENT_IOC_PERIOD, &period);
+}
+
 PerfRing::PerfRing(PerfRing&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)),
       processor_(other.processor_),

@@ -33,6 +33,11 @@ class PerfRing {
   [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] int processor() const { return processor_; }
 
+  // Of an event that was opened disabled. kIo: refused.
+  [[nodiscard]] Status turn_on() const;
+  // The next turn_on() begins a whole period, and not what is left of one.
+  void turn_off(std::uint64_t period) const;
+
   // Hands over all whole records that are there, or were when end() was asked. The bytes are valid during the call.
   using Take = std::function<void(const perf_event_header&, std::span<const std::byte>)>;
   void drain(const Take& take) { drain_until(end(), take); }

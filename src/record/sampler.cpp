@@ -12,6 +12,7 @@
 
 #include "image/elf_image.h"
 #include "record/intel_events.h"
+#include "record/tick_phase.h"
 
 namespace deadheat::record {
 namespace {
@@ -176,6 +177,7 @@ Status Sampler::open_processor_timers() {
     take_stack(attributes, request_.stack_bytes);
     set_common(attributes, kDataPages);
     attributes.exclude_idle = 1;
+    attributes.disabled = 1;
     auto ring = PerfRing::open(attributes, processor, kDataPages, SampledTasks::kEverybody);
     if (!ring.ok()) {
       if (is_offline(processor)) continue;
@@ -184,7 +186,7 @@ Status Sampler::open_processor_timers() {
     timers_.push_back(std::move(ring).value());
   }
   if (timers_.empty()) return Error{ErrorCode::kIo, "performance events: no processor has them"};
-  return {};
+  return turn_on_in_phase(timers_, request_.period);
 }
 
 std::vector<int> Sampler::descriptors() const {
