@@ -34,7 +34,7 @@ one_round() {
   while read -r cpu elapsed status recorder; do
     echo "$name $number ${ways[at]%%=*} $cpu $elapsed $status $recorder" >>"$file"
     at=$((at + 1))
-  done < <("$results/in_turns" "$turn_ms" "${ways[@]#*=}")
+  done < <("$results/in_turns" "$turn_ms${record_hz:+:$record_hz}" "${ways[@]#*=}")
 }
 
 # check_outputs NUMBER NAME FILE SCRATCH LABEL...: SCRATCH/LABEL.out is what the plain way put out, or that way has failed.

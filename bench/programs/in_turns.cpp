@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares what commands cost where single runs of the same command differ by ten percent.
 //
-//   in_turns MILLISECONDS [@PROCESS[+RECORDER]:]COMMAND...
+//   in_turns MILLISECONDS[:HZ] [@PROCESS[+RECORDER]:]COMMAND...
 //
 // All commands (of the shell) are begun, each in a process group of its own, and then only one of them runs at any
 // time, for that long, then the next one, until all have ended. Whatever else slows the machine down for more than some
 // slices meets all of them alike. Others are stopped by SIGSTOP meanwhile, and so is the process that is named with a
-// command: a server that it makes requests to, and who records that.
+// command: a server that it makes requests to. Who records that has nothing to do then, and is left alone: to be
+// stopped and to go on takes processor time, which would be counted as its own.
 //
 // Who records (also if that is the command itself) may have timers of processors, which interrupt whoever runs: those
 // of the others' turns would make the others slower too. So its performance events are turned off when its turn ends
-// and on when the next one begins.
+// and on when the next one begins. With HZ, the rate of its timers, they are begun anew in phase with the system's
+// tick, as who records does it (src/record/tick_phase.h): to turn one off and on shifts it. That the events are in the
+// order of processors is assumed; otherwise the phase is missed and they cost more.
 //
 // Prints a line for each command: seconds of processor time, of the command with its children or of the processes that
 // were named; seconds in which it was its turn; how it ended (0 for success); seconds of processor time of the recorder
 // that was named (part of the first figure).
 #include <dirent.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -26,6 +30,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -100,11 +105,41 @@ std::vector<int> performance_events_of(pid_t process) {
 
 void send(const Way& way, int signal) {
   if (way.process > 0) kill(-way.process, signal);
-  if (way.recorder > 0) kill(way.recorder, signal);
   if (way.server > 0) kill(way.server, signal);
 }
 
+void run_on(const cpu_set_t& processors) { sched_setaffinity(0, sizeof processors, &processors); }
+
+// Events that have no timer refuse to have a period. The figures are those of tick_phase.cpp.
+void turn_on_in_phase(const Way& way, std::uint64_t period) {
+  constexpr std::uint64_t kEarly = 8'000;
+  constexpr std::uint64_t kMostDelay = 24'000;
+  const auto processors = static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_CONF));
+  const auto nanoseconds = [] { return static_cast<std::uint64_t>(1e9 * now()); };
+  cpu_set_t before;
+  sched_getaffinity(0, sizeof before, &before);
+  for (std::size_t at = 0; at < way.events.size(); ++at) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(at % processors, &one);
+    run_on(one);
+    for (int tries = 0; tries < 16; ++tries) {
+      ioctl(way.events[at], PERF_EVENT_IOC_DISABLE, 0);
+      const bool has_timer = ioctl(way.events[at], PERF_EVENT_IOC_PERIOD, &period) == 0;
+      const std::uint64_t begin = (nanoseconds() + kEarly) / period * period + period - kEarly;
+      while (has_timer && nanoseconds() < begin) {
+      }
+      ioctl(way.events[at], PERF_EVENT_IOC_ENABLE, 0);
+      if (!has_timer || nanoseconds() < begin + kMostDelay) break;
+    }
+  }
+  run_on(before);
+}
+
+std::uint64_t timer_period = 0;  // nanoseconds; 0: not known
+
 void turn_on_events(const Way& way) {
+  if (timer_period != 0) return turn_on_in_phase(way, timer_period);
   for (const int event : way.events) ioctl(event, PERF_EVENT_IOC_ENABLE, 0);
 }
 
@@ -173,10 +208,12 @@ void let_run(Way& way, double slice, const sigset_t& child_signal) {
 
 int main(int count, char** words) {
   if (count < 3) {
-    std::fprintf(stderr, "usage: in_turns MILLISECONDS [@PROCESS[+RECORDER]:]COMMAND...\n");
+    std::fprintf(stderr, "usage: in_turns MILLISECONDS[:HZ] [@PROCESS[+RECORDER]:]COMMAND...\n");
     return 2;
   }
-  const double slice = 1e-3 * std::strtod(words[1], nullptr);
+  char* end = nullptr;
+  const double slice = 1e-3 * std::strtod(words[1], &end);
+  if (*end == ':') timer_period = static_cast<std::uint64_t>(1e9 / std::strtod(end + 1, nullptr));
   struct sigaction action = {};
   action.sa_handler = [](int) {};
   action.sa_flags = SA_NOCLDSTOP;
