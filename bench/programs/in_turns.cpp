@@ -6,8 +6,8 @@
 // All commands (of the shell) are begun, each in a process group of its own, and then only one of them runs at any
 // time, for that long, then the next one, until all have ended. Whatever else slows the machine down for more than some
 // slices meets all of them alike. Others are stopped by SIGSTOP meanwhile, and so is the process that is named with a
-// command: a server that it makes requests to. Who records that has nothing to do then, and is left alone: to be
-// stopped and to go on takes processor time, which would be counted as its own.
+// command: a server that it makes requests to, and who records that: what it has to fetch would otherwise be fetched in
+// the next one's turn.
 //
 // Who records (also if that is the command itself) may have timers of processors, which interrupt whoever runs: those
 // of the others' turns would make the others slower too. So its performance events are turned off when its turn ends
@@ -105,6 +105,7 @@ std::vector<int> performance_events_of(pid_t process) {
 
 void send(const Way& way, int signal) {
   if (way.process > 0) kill(-way.process, signal);
+  if (way.recorder > 0) kill(way.recorder, signal);
   if (way.server > 0) kill(way.server, signal);
 }
 
