@@ -33,7 +33,9 @@ sampling_driver() {
 
 measure_sampling_found() {
   local name programs=() reports=()
-  local plan=1:120,3:120,5:120,10:100,25:60,50:40,100:10 short_plan=3:100,10:100,25:60
+  local plan="${SAMPLING_FOUND_PLAN:-1:120,3:120,5:120,10:100,25:60,50:40,100:10}" short_plan=3:100,10:100,25:60
+  # RATE:RUNS of one plan are those of both.
+  if [[ -n "${SAMPLING_FOUND_PLAN:-}" ]]; then short_plan="$(tr , '\n' <<<"$plan" | grep -E '^(3|10|25):' | paste -sd,)"; fi
   if [[ "$quick" == yes ]]; then plan=1:10,3:10,5:10,10:10,25:10,50:10,100:3 short_plan=10:10,25:10; fi
   say "sampling: how often seeded races are found"
   build_sampling_driver

@@ -146,6 +146,7 @@ class Controller {
     totals_.seed = seed;
     most_ = most;
     tick_rate_.begin();
+    mode_since_ = read_clock(CLOCK_MONOTONIC);
     const Sums so_far = sum_up();
     start_time_ = so_far.time;
     start_ticks_ = so_far.cost;
@@ -271,9 +272,9 @@ class Controller {
   }
 
   // How long it takes to do so much work as the program gets on now: with checks, and in periods even more, it is
-  // slower than its pace, as much as it was before.
+  // slower than its pace, as much as it was before. What was told in a short time does not say how much.
   [[nodiscard]] std::uint64_t time_in_mode(std::uint64_t work, const Measured& now) const {
-    if (mode_->time() < kEnoughToTell || mode_->work() == 0) return now.in_time(work);
+    if (mode_->time() < kEnoughOfMode || mode_->work() == 0) return now.in_time(work);
     const double slowness = static_cast<double>(mode_->time()) / static_cast<double>(mode_->work());
     return static_cast<std::uint64_t>(static_cast<double>(work) * slowness);
   }
@@ -526,7 +527,8 @@ class Controller {
   static constexpr std::uint64_t kLongestPeriods = 200;
   static constexpr std::uint64_t kFasterThanUsual = 8;              // some code of a program
   static constexpr std::uint64_t kEnoughToTell = 2 * kMillisecond;  // of a mode (core/pace.h)
-  static constexpr double kBudgetStep = 500.0 * kMillisecond;       // of processor time
+  static constexpr std::uint64_t kEnoughOfMode = 50 * kMillisecond;
+  static constexpr double kBudgetStep = 500.0 * kMillisecond;  // of processor time
 
   std::uint64_t period_;  // nanoseconds
   WorkPeriods periods_;

@@ -120,6 +120,36 @@ TEST(WorkPeriods, TheShareIsTheRateHoweverLateThreadsNotice) {
   }
 }
 
+// A loop that began before the period tells what it did then while the period is open.
+TEST(WorkPeriods, APeriodEndsByWhatIsSampledHoweverMuchElseIsTold) {
+  Process one = process(0.1, 100, 5);
+  std::uint64_t until = 5000;
+  while (!one.periods.is_open()) one.run(++until);
+  const std::uint64_t length = one.periods.open_length();
+  one.work.all += 1000;
+  one.periods.advance(one.work);
+  EXPECT_TRUE(one.periods.is_open());
+  const std::uint64_t before = one.work.sampled;
+  while (one.periods.is_open()) one.run(one.work.all + 1);
+  EXPECT_EQ(one.work.sampled - before, length);
+}
+
+TEST(WorkPeriods, WhoIsBehindHasLongerPeriodsButNotWithoutLimit) {
+  for (const std::uint64_t missed : {3'000, 100'000}) {
+    Process one = process(0.1, 100, 9);
+    one.run(10'000);
+    while (one.periods.is_open()) one.run(one.work.all + 1);
+    one.work.all += missed;  // nobody looked
+    one.periods.advance(one.work);
+    while (!one.periods.is_open() || one.periods.open_length() <= 100) one.run(one.work.all + 1);
+    if (missed == 3'000) {
+      EXPECT_NEAR(static_cast<double>(one.periods.open_length()), 400, 150);
+    } else {
+      EXPECT_EQ(one.periods.open_length(), 800U);
+    }
+  }
+}
+
 TEST(WorkPeriods, AfterALongPauseTheShareIsMadeUpFor) {
   Process one = process(0.1, 100, 3, 10);
   one.run(100'000);

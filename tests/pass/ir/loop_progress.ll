@@ -106,6 +106,40 @@ end_of_all:
   ret void
 }
 
+; With vectors they do: such a loop is expected to be long.
+; CHECK-LABEL: define void @vector_rows
+; CHECK: row:
+; CHECK: store i64 %{{.*}}, ptr getelementptr inbounds ([11 x i64], ptr @__deadheat_thread, i64 0, i64 10)
+; CHECK: sub i64 %next, %begin
+; CHECK: store i64 %{{.*}}, ptr getelementptr inbounds ([11 x i64], ptr @__deadheat_thread, i64 0, i64 10)
+; CHECK: {{^}}}
+define void @vector_rows(ptr %begins, ptr %to, i64 %count) sanitize_thread {
+entry:
+  br label %row
+row:
+  %r = phi i64 [ 0, %entry ], [ %next_row, %row_end ]
+  %begin_at = getelementptr inbounds i64, ptr %begins, i64 %r
+  %begin = load i64, ptr %begin_at, align 8
+  %end_at = getelementptr inbounds i8, ptr %begin_at, i64 8
+  %end = load i64, ptr %end_at, align 8
+  br label %loop
+loop:
+  %i = phi i64 [ %begin, %row ], [ %next, %loop ]
+  %place = getelementptr inbounds i64, ptr %to, i64 %i
+  %two = load <2 x i64>, ptr %place, align 8
+  %more = add <2 x i64> %two, <i64 1, i64 2>
+  store <2 x i64> %more, ptr %place, align 8
+  %next = add nuw nsw i64 %i, 2
+  %done = icmp eq i64 %next, %end
+  br i1 %done, label %row_end, label %loop
+row_end:
+  %next_row = add nuw nsw i64 %r, 1
+  %is_last = icmp eq i64 %next_row, %count
+  br i1 %is_last, label %end_of_all, label %row
+end_of_all:
+  ret void
+}
+
 ; Loops without accesses: the outer one counts each time round, in both versions, the inner one is known to be short.
 ; CHECK-LABEL: define i64 @rounds(
 ; CHECK: outer:
