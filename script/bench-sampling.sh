@@ -254,8 +254,8 @@ sampled_programs() {
 }
 
 measure_sampling_rate() {
-  local plan=1:2,3:2,10:2,25:2 program without with percent
-  if [[ "$quick" == yes ]]; then plan=1:2,3:2,10:2,25:2; fi
+  local runs="${SAMPLING_RATE_RUNS:-2}" program without with percent plan
+  plan="1:$runs,3:$runs,10:$runs,25:$runs"
   say "sampling: effective rates"
   build_sampling_driver
   build_sampling_programs

@@ -262,6 +262,7 @@ class Controller {
 
   // Records that are late are likely to be gone before the next period is due, as long as that took the last time.
   [[nodiscard]] bool has_time_to_drop(const Measured& now) const {
+    if (granules.load(std::memory_order_relaxed) == nullptr) return false;  // nobody knows where they are
     const std::uint64_t next = periods_.next_change();
     if (next == WorkPeriods::kNever) return true;
     const auto left = static_cast<double>(now.in_time(at_least_zero(next, now.work.all)));
