@@ -269,7 +269,8 @@ measure_sampling_rate() {
   done | "$results/measure" --runs 2 >"$results/sampling-rate.native"
   sampling_driver effective "$plan" <"$results/sampling-rate.commands" >"$results/sampling-rate.tsv"
   {
-    printf 'Measured on: %s. Mean and standard deviation of %s runs.\n\n' "$(machine)" "${plan##*:}"
+    printf 'Measured on: %s. %s.\n\n' "$(machine)" \
+      "$( ((runs > 1)) && echo "Mean and standard deviation of $runs runs" || echo "One run each")"
     awk -F'\t' '
       FNR == NR {
         native[$1] = $4 == "ok" ? sprintf("%.2f", $2) : "-"
@@ -278,7 +279,7 @@ measure_sampling_rate() {
       {
         if (!($1 in known)) { known[$1] = 1; name[++programs] = $1 }
         if (!($2 in known_rate)) { known_rate[$2] = 1; rate[++rates] = $2 }
-        cell[$1, $2] = sprintf("%.2f ± %.2f", $4, $5)
+        cell[$1, $2] = $3 > 1 ? sprintf("%.2f ± %.2f", $4, $5) : sprintf("%.2f", $4)
         sum[$2] += $4
         work[$1, $2] = $9 / 1000
       }
