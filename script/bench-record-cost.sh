@@ -43,6 +43,7 @@ requests_of() {
   case "$1" in
     redis) echo $((record_requests / (redis_io_threads > 1 ? 4 : 1))) ;;
     memcached) echo $((record_requests * 2 / 3)) ;;
+    nginx) echo $((record_requests * 2)) ;;
   esac
 }
 
@@ -53,6 +54,7 @@ record_load() {
   case "$1" in
     redis) load_redis "$2" "$number" set,get ;;
     memcached) echo "$(load_memcached "$2" "$number" set) && $(load_memcached "$2" "$number" get)" ;;
+    nginx) load_nginx "$2" "$number" ;;
   esac
 }
 
@@ -94,6 +96,8 @@ recorders_part() {
     }' "$1"
 }
 
+is_wanted() { [[ " $record_programs " == *" $1 "* ]]; }
+
 measure_record_cost() {
   local rounds="$record_rounds" file="$results/record.costs" redis_io_threads=1 starts=() recorder
   if [[ "$quick" == yes ]]; then rounds=2; fi
@@ -102,21 +106,25 @@ measure_record_cost() {
   build_in_turns
   rm -f "$file"
   mapfile -t recorder < <(recorder_of start)
-  if has_programs pbzip2; then
+  if is_wanted pbzip2 && has_programs pbzip2; then
     tar cf "$record_work/input" /usr/include 2>/dev/null || true
     truncate -s "<$record_input" "$record_work/input"
     head -c 100 "$record_work/input" >"$record_work/little"
     measure_recorded_pbzip2 "$rounds" "$file"
     starts+=("pbzip2 $(start_cost run_nothing recorded "${recorder[@]}")")
   fi
-  if has_programs redis-server redis-benchmark redis-cli; then
+  if is_wanted redis && has_programs redis-server redis-benchmark redis-cli; then
     measure_recorded_server "$rounds" "$file" redis-server redis
     starts+=("redis $(start_cost "serve_nothing redis" recorded "${recorder[@]}")")
     redis_io_threads=2
     measure_recorded_server "$rounds" "$file" redis-server_--io-threads_2 redis
     redis_io_threads=1
   fi
-  if has_programs memcached memcslap; then
+  if is_wanted nginx && has_programs nginx ab; then
+    measure_recorded_server "$rounds" "$file" nginx nginx
+    starts+=("nginx $(start_cost "serve_nothing nginx" recorded "${recorder[@]}")")
+  fi
+  if is_wanted memcached && has_programs memcached memcslap; then
     measure_recorded_server "$rounds" "$file" memcached_-t_2 memcached
     starts+=("memcached $(start_cost "serve_nothing memcached" recorded "${recorder[@]}")")
   fi
@@ -125,9 +133,9 @@ measure_record_cost() {
     printf 'Measured on: %s; load average %s. Clock backend at %s samples a second of processor time. In turns of %s ms; against plain: the median\n' \
       "$(machine)" "$(cut -d' ' -f1 /proc/loadavg)" "$record_hz" "$turn_ms"
     printf 'of the ratios of %s rounds and its interval of 95%%; "again" is the program alone once more. pbzip2 (%s): the whole command with its start and end.\n' "$rounds" "$record_input"
-    printf 'Servers: %s writes and as many reads (redis with two threads %s, memcached %s), from the first request to the last; redis with one thread has\n' \
-      "$(requests_of redis)" "$(redis_io_threads=2 requests_of redis)" "$(requests_of memcached)"
-    printf 'a processor of its own. The CPU time has the recorder'"'"'s own part.\n\n'
+    printf 'Servers: %s writes and as many reads (redis with two threads %s, memcached %s; nginx has %s reads), from the first request to the last; redis with one thread and nginx have\n' \
+      "$(requests_of redis)" "$(redis_io_threads=2 requests_of redis)" "$(requests_of memcached)" "$(requests_of nginx)"
+    printf 'a processor of their own. The CPU time has the recorder'"'"'s own part.\n\n'
     echo "| program | | CPU seconds | against plain | elapsed seconds | against plain | output or requests |"
     echo "| --- | --- | ---: | ---: | ---: | ---: | --- |"
     compare_ways "$file" "as alone"

@@ -16,6 +16,8 @@ source script/bench-record-cost.sh
 readonly record_rounds="${RECORD_ROUNDS:-7}"
 readonly record_runs="${RECORD_RUNS:-10}"
 readonly record_input="${RECORD_INPUT:-60M}"
+# Which programs record-cost has.
+readonly record_programs="${RECORD_PROGRAMS:-pbzip2 redis nginx memcached}"
 readonly record_hz="${RECORD_HZ:-1000}"
 readonly record_requests="${RECORD_REQUESTS:-130000}"
 

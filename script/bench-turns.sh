@@ -8,7 +8,8 @@
 # first way; the table has the median of them and an interval that holds the true median in 95 of 100 cases: between two
 # of the sorted ratios, by the binomial distribution. The second plain way shows what can be told apart.
 
-readonly turn_ms=40
+# To stop and go on costs who records 60 microseconds or more each time: not too short.
+readonly turn_ms=200
 
 # has_programs NAME...: whether all are installed; says which is not.
 has_programs() {
@@ -183,6 +184,34 @@ start_memcached() {
 }
 stop_memcached() { kill "$(cat "$results/memcached-$1.pid")"; }
 
+# One process, which serves.
+start_nginx() {
+  local port="$1" place="$repository_root/$results/nginx-$1" pinned=()
+  shift
+  mkdir -p "$place"
+  head -c 1000 docs/watching.md >"$place/page.html"
+  cat >"$place/conf" <<CONF
+daemon off;
+master_process off;
+pid $place/pid;
+error_log $place/errors;
+events { worker_connections 256; }
+http {
+  access_log off;
+  keepalive_requests 1000000;
+  client_body_temp_path $place/body;
+  proxy_temp_path $place/proxy;
+  fastcgi_temp_path $place/fastcgi;
+  uwsgi_temp_path $place/uwsgi;
+  scgi_temp_path $place/scgi;
+  server { listen 127.0.0.1:$port; root $place; }
+}
+CONF
+  read -r -a pinned <<<"$(on_processor 0)"
+  start_in_background "$place/pid" "$(has_any "$@")" "${pinned[@]}" "$@" nginx -c "$place/conf"
+}
+stop_nginx() { kill "$(cat "$results/nginx-$1/pid")"; }
+
 # load_NAME PORT REQUESTS TEST: the command that makes requests.
 load_redis() {
   local where=""
@@ -192,6 +221,7 @@ load_redis() {
 load_memcached() {
   echo "memcslap --servers=127.0.0.1:$1 --concurrency=8 --execute-number=$(($2 / 8)) --test=$3 >/dev/null 2>&1"
 }
+load_nginx() { echo "$(on_processor 1) ab -q -k -c 16 -n $2 http://127.0.0.1:$1/page.html >/dev/null 2>&1"; }
 
 # Also those that are stopped.
 end_processes() {

@@ -108,37 +108,6 @@ PLOT
   publish_plot watch-cost.svg
 }
 
-# What script/bench-turns.sh has of redis and memcached.
-start_nginx() {
-  local place="$repository_root/$results/nginx-$1"
-  mkdir -p "$place"
-  head -c 1000 docs/watching.md >"$place/page.html"
-  cat >"$place/conf" <<CONF
-worker_processes 1;
-pid $place/pid;
-error_log $place/errors;
-events { worker_connections 256; }
-http {
-  access_log off;
-  keepalive_requests 1000000;
-  client_body_temp_path $place/body;
-  proxy_temp_path $place/proxy;
-  fastcgi_temp_path $place/fastcgi;
-  uwsgi_temp_path $place/uwsgi;
-  scgi_temp_path $place/scgi;
-  server { listen 127.0.0.1:$1; root $place; }
-}
-CONF
-  rm -f "$place/pid"
-  # shellcheck disable=SC2046
-  $(on_processor 0) nginx -c "$place/conf" 2>/dev/null
-  wait_until test -s "$place/pid"
-  wait_until pgrep -P "$(cat "$place/pid")"
-  started="$(pgrep -P "$(cat "$place/pid")" | head -n 1)"
-}
-load_nginx() { echo "$(on_processor 1) ab -q -k -c 16 -n $2 http://127.0.0.1:$1/page.html >/dev/null 2>&1"; }
-stop_nginx() { kill "$(cat "$results/nginx-$1/pid")"; }
-
 memory_of() { awk '/^Pss:/ { print $2 }' "/proc/$1/smaps_rollup"; }
 
 # measure_server ROUNDS FILE NAME: fresh servers in each round, one of which is attached to.

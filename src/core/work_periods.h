@@ -33,8 +33,12 @@ class WorkPeriods {
   }
 
   [[nodiscard]] double rate() const { return rate_; }
-  // How long periods are, from the next cycle on: at least 1.
-  void set_length(std::uint64_t period) { next_length_ = period == 0 ? 1 : period; }
+  // How long periods are, from the next cycle on: at least 1. The first cycle is made again as long as its period has
+  // not begun, for what is known of a program then is little: the period keeps its place in the cycle.
+  void set_length(std::uint64_t period) {
+    next_length_ = period == 0 ? 1 : period;
+    if (count_ == 0 && part_ == Part::kBefore && next_change_ != kNever) stretch_cycle();
+  }
   [[nodiscard]] bool is_open() const { return is_open_; }
   // Periods that have been opened.
   [[nodiscard]] std::uint64_t count() const { return count_; }
@@ -91,15 +95,26 @@ class WorkPeriods {
     return now.all >= next_change_ || expected >= next_change_;
   }
 
+  void take_length() {
+    period_ = next_length_;
+    const double length = static_cast<double>(period_) / rate_;
+    cycle_length_ = length < 0x1.0p62 ? static_cast<std::uint64_t>(length) : std::uint64_t{1} << 62;
+  }
+
+  void stretch_cycle() {
+    const double place = static_cast<double>(period_begin_) / static_cast<double>(cycle_length_);
+    take_length();
+    period_begin_ = static_cast<std::uint64_t>(place * static_cast<double>(cycle_length_));
+    next_change_ = cycle_begin_ + period_begin_;
+  }
+
   void begin_cycle(std::uint64_t at, std::uint64_t sampled) {
     if (rate_ <= 0 || rate_ >= 1) {
       open(rate_ >= 1);
       next_change_ = kNever;
       return;
     }
-    period_ = next_length_;
-    const double length = static_cast<double>(period_) / rate_;
-    cycle_length_ = length < 0x1.0p62 ? static_cast<std::uint64_t>(length) : std::uint64_t{1} << 62;
+    take_length();
     cycle_begin_ = at;
     period_begin_ = random_.below(cycle_length_);
     part_ = Part::kRest;

@@ -204,6 +204,26 @@ TEST(WorkPeriods, OtherLengthsHoldFromTheNextCycleOnAndLeaveTheShare) {
   EXPECT_NEAR(one.rate(), 0.1, 0.002);
 }
 
+// A program begins slowly, so its periods are taken to be ten times too short at first, and a run is over before the
+// first cycle is: in a share of the runs that is the rate, at any place alike, something is sampled.
+TEST(WorkPeriods, TheFirstPeriodKeepsItsPlaceWhenItsLengthBecomesKnown) {
+  constexpr int kSeeds = 20'000;
+  constexpr std::uint64_t kRun = 600;  // of a cycle of 1000
+  int sampled[2] = {};
+  for (int seed = 1; seed <= kSeeds; ++seed) {
+    WorkPeriods periods(0.05, 5, static_cast<std::uint64_t>(seed));
+    Work work;
+    for (std::uint64_t place = 0; place < kRun; ++place) {
+      if (place == 5) periods.set_length(50);
+      if (place == kRun / 3 || place == kRun - 1) sampled[place == kRun - 1 ? 1 : 0] += periods.is_open() ? 1 : 0;
+      work.sampled += periods.is_open() ? 1 : 0;
+      ++work.all;
+      periods.advance(work);
+    }
+  }
+  for (const int count : sampled) EXPECT_NEAR(static_cast<double>(count) / kSeeds, 0.05, 0.008);
+}
+
 TEST(WorkPeriods, SeedsDecide) {
   Process one = process(0.03, 100, 11, 1);
   Process same = process(0.03, 100, 11, 1);
