@@ -249,6 +249,11 @@ void record_dense(ThreadState& self, const LoopAccess& access, Address begin, Ad
     low = fill_fresh_cells(low, end, own);
     if (low >= end) return;
     const Address high = end < end_of_granule(low) ? end : end_of_granule(low);
+    if (BulkGranule bulk(low); bulk.is_taken()) {
+      low = record_in_bulk(low, high, own, ThreadView(self));
+      if (low < high) bulk.open_to_all();
+    }
+    if (low >= high) continue;
     note_record(low);
     check_words(self, access, low, high);
     low = high;
@@ -262,10 +267,17 @@ void record_strided(ThreadState& self, const LoopAccess& access, const Footprint
     const Address filled = fill_fresh_cells(left, own);
     left = elements_in(left, filled, left.end());
     if (left.count == 0) return;
-    const Footprint some = elements_in(left, left.begin, end_of_granule(left.begin));
-    note_record(some.begin);
-    check_strided(self, access, some);
-    left = elements_in(left, some.begin + some.count * some.step, left.end());
+    Footprint some = elements_in(left, left.begin, end_of_granule(left.begin));
+    const Address next = some.begin + some.count * some.step;
+    if (BulkGranule bulk(some.begin); bulk.is_taken()) {
+      some = elements_in(some, record_in_bulk(some, own, ThreadView(self)), next);
+      if (some.count != 0) bulk.open_to_all();
+    }
+    if (some.count != 0) {
+      note_record(some.begin);
+      check_strided(self, access, some);
+    }
+    left = elements_in(left, next, left.end());
   }
 }
 

@@ -8,7 +8,9 @@
 #include "runtime/counters.h"
 #include "runtime/races.h"
 #include "runtime/racy_words.h"
+#include "runtime/sampling.h"
 #include "runtime/shadow_memory.h"
+#include "runtime/shadow_pages.h"
 #include "runtime/slots.h"
 
 namespace deadheat::runtime {
@@ -338,6 +340,7 @@ Outcome extend_cell(ThreadState& self, ShadowCell& cell, const CellEntry (&seen)
   if (ask_for_known_to_all() == Answer::kNew) return Outcome::kAgain;
   const ThreadView view(self);
   CaughtRaces caught;
+  if (samples) static_cast<void>(note_chain(word));
   {
     const BlockUse use(self);
     const std::uint64_t link = make_block(self, seen[1].bits(), seen[0].bits());

@@ -4,14 +4,82 @@
 #include <atomic>
 
 #include "runtime/access_check.h"
+#include "runtime/settle.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/shadow_pages.h"
+#include "runtime/unsampled.h"
 
 namespace deadheat::runtime {
 namespace {
 
 void put(Address word, CellEntry own, ByteMask mask) {
   cell_of(word)->entries[0].store(own.without_bytes(0xff).with_bytes(mask).bits(), std::memory_order_relaxed);
+}
+
+// One access to many cells of a granule that the thread has taken. Cells side by side have the same entries, mostly,
+// and then what is right for one is right for the next.
+template <AccessKind kKind>
+class BulkRecord {
+ public:
+  BulkRecord(CellEntry own, const ThreadView& view) : own_(own.without_bytes(0xff)), view_(view) {}
+
+  // False: it needs more than a store.
+  [[gnu::always_inline]] bool add(ShadowCell& cell, ByteMask mask) {
+    const std::uint64_t first = cell.entries[0].load(std::memory_order_relaxed);
+    const std::uint64_t second = cell.entries[1].load(std::memory_order_relaxed);
+    if (first == before_[0] && second == before_[1] && mask == mask_) {
+      if (after_[0] != first) cell.entries[0].store(after_[0], std::memory_order_relaxed);
+      if (after_[1] != second) cell.entries[1].store(after_[1], std::memory_order_release);
+      return true;
+    }
+    const CellEntry entry = own_.with_bytes(mask);
+    const std::uint64_t epoch_bits = std::uint64_t{own_.epoch().bits()} << CellEntry::kEpochShift;
+    if (!is_settled(cell, kKind, epoch_bits, mask) && !settle_by_store<kKind>(cell, entry, view_)) return false;
+    mask_ = mask;
+    before_[0] = first;
+    before_[1] = second;
+    for (const int place : {0, 1}) after_[place] = cell.entries[place].load(std::memory_order_relaxed);
+    has_filled_second_ |= after_[1] != second;
+    return true;
+  }
+
+  // A thread that does not sample yet may have emptied first places meanwhile (unsampled.h).
+  void finish(Address begin, Address end) const {
+    if (!has_filled_second_ || begin >= end) return;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    for (ShadowCell *cell = cell_of(begin), *const last = cell_of(end - 1); cell <= last; ++cell) {
+      if (cell->entries[0].load(std::memory_order_relaxed) == 0) keep_visible(*cell);
+    }
+  }
+
+ private:
+  const CellEntry own_;
+  const ThreadView& view_;
+  ByteMask mask_ = 0;
+  std::uint64_t before_[2] = {};  // of the cell that was looked at last
+  std::uint64_t after_[2] = {};
+  bool has_filled_second_ = false;
+};
+
+template <AccessKind kKind>
+Address record_words(Address begin, Address end, CellEntry own, const ThreadView& view) {
+  BulkRecord<kKind> record(own, view);
+  Address word = begin & ~Address{7};
+  while (word < end && record.add(*cell_of(word), bytes_in_word(word, begin, end))) word += 8;
+  const Address done = word < begin ? begin : word < end ? word : end;
+  record.finish(begin, done);
+  return done;
+}
+
+template <AccessKind kKind>
+Address record_elements(const Footprint& elements, CellEntry own, const ThreadView& view) {
+  BulkRecord<kKind> record(own, view);
+  const ByteMask mask = bytes_in_word(elements.begin & ~Address{7}, elements.begin, elements.begin + elements.size);
+  const Address end = elements.end();
+  Address element = elements.begin;
+  while (element < end && record.add(*cell_of(element), mask)) element += elements.step;
+  record.finish(elements.begin, element < end ? element : end);
+  return element;
 }
 
 }  // namespace
@@ -49,6 +117,16 @@ Address fill_fresh_cells(const Footprint& elements, CellEntry own) {
     cell_of(element)->entries[0].store(entry, std::memory_order_relaxed);
   }
   return element;
+}
+
+Address record_in_bulk(Address begin, Address end, CellEntry own, const ThreadView& view) {
+  return own.kind() == AccessKind::kWrite ? record_words<AccessKind::kWrite>(begin, end, own, view)
+                                          : record_words<AccessKind::kRead>(begin, end, own, view);
+}
+
+Address record_in_bulk(const Footprint& elements, CellEntry own, const ThreadView& view) {
+  return own.kind() == AccessKind::kWrite ? record_elements<AccessKind::kWrite>(elements, own, view)
+                                          : record_elements<AccessKind::kRead>(elements, own, view);
 }
 
 }  // namespace deadheat::runtime

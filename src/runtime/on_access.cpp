@@ -330,6 +330,8 @@ template <AccessKind kKind, std::size_t kSize>
   ThreadState& self = runtime::self();
   if (fits_words<kSize>(address)) {
     if (is_outside_of_periods()) {
+      if (empty_if_stale(address)) [[unlikely]]
+        return check_at_times<kKind, kSize>(address, code);
       if (leaves_all<kSize>(address, kKind, ThreadView(self))) return;
     } else if (record_quickly<kKind, kSize>(self, address, code_of_access<kSize>(code))) {
       return;

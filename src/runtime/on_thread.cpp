@@ -202,7 +202,7 @@ void on_fork_parent() {
 }
 
 void on_fork_child() {
-  unlock_granules();
+  unlock_granules_in_child();
   unlock_benign_ranges();
   unlock_regions();
   registry().keep_only(current.state);

@@ -6,6 +6,7 @@
 #include "runtime/finding_packet.h"
 #include "runtime/races.h"
 #include "runtime/sampling.h"
+#include "runtime/shadow_pages.h"
 #include "runtime/slim_regions.h"
 #include "runtime/thread_registry.h"
 #include "runtime/unsampled.h"
@@ -100,7 +101,7 @@ std::uint32_t number_racy_word(Address word, ByteMask bytes) {
 }
 
 void begin_counting(ThreadState& self, Address word, std::uint32_t number) {
-  if (number != 0) mark_cell(self, *cell_of(word), CellEntry::counting(number));
+  if (number != 0 && (!samples || note_chain(word))) mark_cell(self, *cell_of(word), CellEntry::counting(number));
 }
 
 void count_access(ThreadState& self, ShadowCell& cell, CellEntry mark, AccessKind kind, ByteMask mask) {

@@ -247,6 +247,7 @@ class Controller {
     const bool is_early = is_late && has_time_to_drop(now);
     if (is_early) begin_unchecked(now);
     const std::uint64_t granules_before = granules_with_records();
+    count_every_ = 1 + granules_before / kCountedGranules;
     const std::uint32_t left = drop_granules(drop_granule, this);
     if (is_late && granules_before > left) {
       const std::uint64_t taken = read_clock(CLOCK_MONOTONIC) - wall;
@@ -275,20 +276,26 @@ class Controller {
     allow_unchecked_code();
   }
 
-  static bool drop_granule(Address granule, void* controller) {
+  static Drop drop_granule(Address granule, void* controller) {
     auto& self = *static_cast<Controller*>(controller);
     ShadowCell* const first = cell_of(granule);
     ShadowCell* const end = first + (Address{1} << kGranuleShift) / 8;
+    if (self.drops_all_ && !has_chains(granule)) {
+      // To look at all of them takes longer than all else.
+      const bool is_counted = ++self.late_granules_ % self.count_every_ == 0;
+      if (is_counted) self.expired_ += self.count_every_ * records_left(first, end, ~std::uint64_t{0}).live;
+      return Drop::kStale;
+    }
     const RecordsLeft left = records_left(first, end, self.drops_all_ ? ~std::uint64_t{0} : 0);
-    if (left.live != 0 && !self.drops_all_) return false;
+    if (left.live != 0 && !self.drops_all_) return Drop::kNo;
     self.expired_ += left.live;
-    if (!left.has_chains) return true;
+    if (!left.has_chains) return Drop::kEmptied;
     // The cells go back to the system; what is not in them does not.
     for (ShadowCell* cell = first; cell != end; ++cell) {
       if (!is_link(cell->entries[1].load(std::memory_order_relaxed))) continue;
       if (const std::uint64_t chain = empty_cell(*cell); chain != 0) self.dropped_chains_.push_back(chain);
     }
-    return true;
+    return Drop::kEmptied;
   }
 
   // Those that have not noticed what is the case now.
@@ -443,6 +450,7 @@ class Controller {
   static constexpr std::uint64_t kOpeningsPerSweep = 4;
   // Nothing is slowed down as much in a period: the program is in code that is not counted.
   static constexpr std::uint64_t kLongestPeriods = 200;
+  static constexpr std::uint64_t kCountedGranules = 64;             // at least, if there are as many
   static constexpr std::uint64_t kFasterThanUsual = 8;              // some code of a program
   static constexpr std::uint64_t kEnoughToTell = 2 * kMillisecond;  // of a mode (core/pace.h)
   static constexpr std::uint64_t kEnoughOfMode = 50 * kMillisecond;
@@ -485,7 +493,9 @@ class Controller {
   std::uint64_t mode_since_ = 0;  // in time
   std::uint64_t look_wait_ = 0;
   std::uint64_t next_look_ = 0;
-  std::uint64_t expired_ = 0;
+  std::uint64_t expired_ = 0;  // of some of the granules, if they are many
+  std::uint64_t late_granules_ = 0;
+  std::uint64_t count_every_ = 1;
   std::uint64_t quiet_times_ = 0;
   bool drops_all_ = false;
   double drop_time_ = 0;  // nanoseconds that a granule of late records took to empty, the last time

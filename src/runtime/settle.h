@@ -11,6 +11,7 @@
 #include "runtime/cell_chains.h"
 #include "runtime/origins.h"
 #include "runtime/shadow_memory.h"
+#include "runtime/thread_registry.h"
 
 namespace deadheat::runtime {
 
@@ -53,6 +54,26 @@ template <AccessKind kKind>
   const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
   const QuickPlan plan = next_in_loop<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own);
   return carry_out(plan, cell, first, second, own);
+}
+
+// The other cases in which neither entry races with the access, too, and by a store: of a cell that the thread has for
+// itself (BulkGranule in shadow_pages.h). False when they do not settle it.
+template <AccessKind kKind>
+[[gnu::always_inline]] inline bool settle_by_store(ShadowCell& cell, CellEntry own, const ThreadView& view) {
+  const std::uint64_t first = cell.entries[0].load(std::memory_order_acquire);
+  const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
+  if (is_link(second)) return false;
+  QuickPlan plan = next_in_loop<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own);
+  if (plan == QuickPlan::kAsk) {
+    plan = quick_plan<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own, view);
+  }
+  if (plan == QuickPlan::kAsk) return false;
+  const bool takes_second = plan >= QuickPlan::kSecond;
+  const bool is_merged = plan == QuickPlan::kFirstMerged || plan == QuickPlan::kSecondMerged;
+  const std::uint64_t value = is_merged ? merged_quickly(takes_second ? second : first, own) : own.bits();
+  if (value == 0) return false;
+  cell.entries[takes_second ? 1 : 0].store(value, std::memory_order_release);
+  return true;
 }
 
 }  // namespace deadheat::runtime

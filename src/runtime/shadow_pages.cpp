@@ -59,11 +59,17 @@ void forget_spare() {
 }
 // Those that became spare, the latest last. Some are not any more, some became it twice.
 constinit Immortal<GrowableArray<Address, PageSource>> spares;
-void make_spare(Table table, Address granule) {
+void make_spare(Table table, Address granule, GranuleState state = GranuleState::kSpare) {
   spare_count.fetch_add(1, std::memory_order_relaxed);
-  set_state(table, granule, GranuleState::kSpare);
+  set_state(table, granule, state);
   spares->push_back(granule);
 }
+bool is_spare(std::uint8_t state) { return state == raw(GranuleState::kSpare) || state == raw(GranuleState::kStale); }
+// Records that anybody may add to.
+bool is_open_to_all(std::uint8_t state) {
+  return state == raw(GranuleState::kRecords) || state == raw(GranuleState::kChains);
+}
+bool has_own_records(std::uint8_t state) { return is_open_to_all(state) || state == raw(GranuleState::kBulk); }
 
 // Pages around the first record of a granule that get there with it: a fault each, and another one where a page was
 // read before, take longer than to fill some pages with zeros that are not needed.
@@ -123,7 +129,7 @@ void trim_spares(Table table) {
   std::uint32_t passed = 0;
   for (std::uint32_t left = count > most_kept ? count - most_kept : 0; left != 0 && passed < spares->size(); ++passed) {
     const Address granule = (*spares)[passed];
-    if (table[granule >> kGranuleShift].load(std::memory_order_relaxed) != raw(GranuleState::kSpare)) continue;
+    if (!is_spare(table[granule >> kGranuleShift].load(std::memory_order_relaxed))) continue;
     set_state(table, granule, GranuleState::kNothing);
     forget_spare();
     gone->push_back(granule);
@@ -133,11 +139,21 @@ void trim_spares(Table table) {
   std::uint32_t kept = 0;
   for (std::uint32_t at = passed; at < spares->size(); ++at) {
     const Address granule = (*spares)[at];
-    const bool is_spare = table[granule >> kGranuleShift].load(std::memory_order_relaxed) == raw(GranuleState::kSpare);
-    if (is_spare) (*spares)[kept++] = granule;
+    const std::uint8_t state = table[granule >> kGranuleShift].load(std::memory_order_relaxed);
+    if (is_spare(state) || state == raw(GranuleState::kFilling)) (*spares)[kept++] = granule;
   }
   spares->resize(kept);
 }
+
+template <std::uint32_t kSize>
+class SmallSet {
+ public:
+  void set(std::uint32_t at) { bits_[at / 64] |= std::uint64_t{1} << at % 64; }
+  [[nodiscard]] bool has(std::uint32_t at) const { return (bits_[at / 64] >> at % 64 & 1) != 0; }
+
+ private:
+  std::uint64_t bits_[kSize / 64] = {};
+};
 
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers lack
 
@@ -196,7 +212,7 @@ void cells_are_given_back(Address begin, std::size_t size) {
     }
     std::atomic<std::uint8_t>& state = table[granule++];
     if (state.load(std::memory_order_relaxed) == 0) continue;
-    if (state.exchange(0, std::memory_order_relaxed) == raw(GranuleState::kSpare)) forget_spare();
+    if (is_spare(state.exchange(0, std::memory_order_relaxed))) forget_spare();
   }
 }
 
@@ -214,23 +230,58 @@ bool may_have_records(Address begin, std::size_t size) {
 
 namespace {
 
+// Ends kFilling, unless the granule was unmapped meanwhile. Pairs with note_record().
+void finish_filling(Table table, Address granule, GranuleState state) {
+  std::uint8_t expected = raw(GranuleState::kFilling);
+  table[granule >> kGranuleShift].compare_exchange_strong(expected, raw(state), std::memory_order_release,
+                                                          std::memory_order_relaxed);
+}
+
+// Empties the cells of a stale granule, which is kFilling meanwhile. False if it is not stale any more.
+[[gnu::noinline]] bool empty_stale(Table table, Address granule, GranuleState afterwards) {
+  {
+    SpinHolder hold(noting);
+    if (table[granule >> kGranuleShift].load(std::memory_order_relaxed) != raw(GranuleState::kStale)) return false;
+    set_state(table, granule, GranuleState::kFilling);
+    filling.fetch_add(1, std::memory_order_relaxed);
+    if (afterwards == GranuleState::kRecords) {
+      forget_spare();
+      noted->push_back(granule);
+    }
+  }
+  empty_granule(granule);
+  finish_filling(table, granule, afterwards);
+  filling.fetch_sub(1, std::memory_order_release);  // pairs with lock_granules()
+  return true;
+}
+
 [[gnu::noinline]] void note_first_record(Table table, Address granule) {
   std::atomic<std::uint8_t>& flag = table[granule >> kGranuleShift];
   Address begin = granule;
   Address end = begin + kGranule;
+  std::uint8_t state = flag.load(std::memory_order_relaxed);
+  if (state == raw(GranuleState::kStale) && empty_stale(table, granule, GranuleState::kRecords)) return;
+  if (state == raw(GranuleState::kBulk)) {
+    flag.compare_exchange_strong(state, raw(GranuleState::kRecords), std::memory_order_acquire);
+    return;
+  }
   {
     SpinHolder hold(noting);
     const std::uint8_t before = flag.load(std::memory_order_relaxed);
-    if (before >= raw(GranuleState::kRecords)) return;
-    flag.store(raw(GranuleState::kRecords), std::memory_order_relaxed);
+    if (before >= raw(GranuleState::kStale)) return;
     noted->push_back(begin);
-    if (before == raw(GranuleState::kSpare)) return forget_spare();
+    if (before == raw(GranuleState::kSpare)) {
+      flag.store(raw(GranuleState::kRecords), std::memory_order_relaxed);
+      return forget_spare();
+    }
+    flag.store(raw(GranuleState::kFilling), std::memory_order_relaxed);
     const Address window = begin & ~(kWindow - 1);
     while (begin > window && take_into_window(table, begin - kGranule)) begin -= kGranule;
     while (end < window + kWindow && take_into_window(table, end)) end += kGranule;
     // What checks have read are pages of zeros, of which each would be replaced by itself. Nobody records anything
-    // here before he has had the lock.
+    // here before he has had the lock, or sees that there are records.
     raw_madvise(cell_of(begin), (end - begin) * 2, MADV_DONTNEED);
+    finish_filling(table, granule, GranuleState::kRecords);
   }
   raw_madvise(cell_of(begin), (end - begin) * 2, kPopulateWrite);  // if refused they come one by one
 }
@@ -253,11 +304,34 @@ void note_record(Address address) {
   const Table table = granules.load(std::memory_order_relaxed);
   if (table == nullptr) return;
   std::atomic<std::uint8_t>& flag = table[address >> kGranuleShift];
-  // Pairs with ~FreshGranules().
-  if (flag.load(std::memory_order_acquire) == raw(GranuleState::kRecords)) [[likely]]
-    return;
-  note_first_record(table, address & ~(kGranule - 1));
-  wait_while_filling(flag);
+  // Pairs with finish_filling().
+  while (!is_open_to_all(flag.load(std::memory_order_acquire))) [[unlikely]] {
+    note_first_record(table, address & ~(kGranule - 1));
+    wait_while_filling(flag);
+  }
+}
+
+bool note_chain(Address address) {
+  const Table table = granules.load(std::memory_order_relaxed);
+  if (table == nullptr) return true;
+  std::uint8_t expected = raw(GranuleState::kRecords);
+  return table[address >> kGranuleShift].compare_exchange_strong(expected, raw(GranuleState::kChains),
+                                                                 std::memory_order_relaxed) ||
+         expected == raw(GranuleState::kChains);
+}
+
+bool has_chains(Address granule) {
+  const Table table = granules.load(std::memory_order_relaxed);
+  return table == nullptr ||
+         table[granule >> kGranuleShift].load(std::memory_order_relaxed) == raw(GranuleState::kChains);
+}
+
+bool empty_if_stale(Address address) {
+  const Table table = granules.load(std::memory_order_relaxed);
+  if (table == nullptr) return false;
+  if (table[address >> kGranuleShift].load(std::memory_order_relaxed) != raw(GranuleState::kStale)) [[likely]]
+    return false;
+  return empty_stale(table, address & ~(kGranule - 1), GranuleState::kSpare);
 }
 
 FreshGranules::FreshGranules(Address begin, Address end) : begin_(begin & ~(kGranule - 1)), end_(begin_) {
@@ -266,6 +340,7 @@ FreshGranules::FreshGranules(Address begin, Address end) : begin_(begin & ~(kGra
   // Where pages of cells have to be made.
   Address first_missing = ~Address{0};
   Address end_of_missing = 0;
+  SmallSet<kMost> stale;
   {
     SpinHolder hold(noting);
     for (std::uint32_t count = 0; end_ < end && count < kMost; ++count, end_ += kGranule) {
@@ -273,8 +348,9 @@ FreshGranules::FreshGranules(Address begin, Address end) : begin_(begin & ~(kGra
       if (before >= raw(GranuleState::kRecords)) break;
       set_state(table, end_, GranuleState::kFilling);
       noted->push_back(end_);
-      if (before == raw(GranuleState::kSpare)) {
+      if (is_spare(before)) {
         forget_spare();
+        if (before == raw(GranuleState::kStale)) stale.set(count);
         continue;
       }
       if (first_missing > end_) first_missing = end_;
@@ -282,22 +358,43 @@ FreshGranules::FreshGranules(Address begin, Address end) : begin_(begin & ~(kGra
     }
     if (end_ != begin_) filling.fetch_add(1, std::memory_order_relaxed);
   }
-  if (end_of_missing == 0) return;
-  // As in note_first_record(). Spare ones in between are empty as well.
-  raw_madvise(cell_of(first_missing), (end_of_missing - first_missing) * 2, MADV_DONTNEED);
-  raw_madvise(cell_of(first_missing), (end_of_missing - first_missing) * 2, kPopulateWrite);
+  if (end_of_missing != 0) {
+    // As in note_first_record(). Nothing is kept of those in between.
+    raw_madvise(cell_of(first_missing), (end_of_missing - first_missing) * 2, MADV_DONTNEED);
+    raw_madvise(cell_of(first_missing), (end_of_missing - first_missing) * 2, kPopulateWrite);
+  }
+  for (std::uint32_t count = 0; begin_ + count * kGranule < end_; ++count) {
+    if (stale.has(count)) empty_granule(begin_ + count * kGranule);
+  }
 }
 
 FreshGranules::~FreshGranules() {
   const Table table = granules.load(std::memory_order_relaxed);
   if (end_ == begin_ || table == nullptr) return;
   for (Address granule = begin_; granule < end_; granule += kGranule) {
-    // Unless it was unmapped meanwhile. Pairs with note_record().
-    std::uint8_t expected = raw(GranuleState::kFilling);
-    table[granule >> kGranuleShift].compare_exchange_strong(expected, raw(GranuleState::kRecords),
-                                                            std::memory_order_release, std::memory_order_relaxed);
+    finish_filling(table, granule, GranuleState::kBulk);
   }
   filling.fetch_sub(1, std::memory_order_release);  // pairs with lock_granules()
+}
+
+BulkGranule::BulkGranule(Address address) : granule_(address & ~(kGranule - 1)) {
+  const Table table = granules.load(std::memory_order_relaxed);
+  if (table == nullptr) return;
+  std::atomic<std::uint8_t>& flag = table[granule_ >> kGranuleShift];
+  for (;;) {
+    std::uint8_t state = flag.load(std::memory_order_relaxed);
+    if (state == raw(GranuleState::kFilling)) {
+      wait_while_filling(flag);
+      continue;
+    }
+    if (state != raw(GranuleState::kBulk)) return;
+    is_taken_ = flag.compare_exchange_strong(state, raw(GranuleState::kFilling), std::memory_order_acquire);
+    if (is_taken_) return;
+  }
+}
+
+BulkGranule::~BulkGranule() {
+  if (is_taken_) finish_filling(granules.load(std::memory_order_relaxed), granule_, afterwards_);
 }
 
 void note_emptied(Address granule) {
@@ -309,8 +406,7 @@ void note_emptied(Address granule) {
     if (both != 0) return;
   }
   SpinHolder hold(noting);
-  const bool is_noted = table[granule >> kGranuleShift].load(std::memory_order_relaxed) == raw(GranuleState::kRecords);
-  if (is_noted) make_spare(table, granule);
+  if (has_own_records(table[granule >> kGranuleShift].load(std::memory_order_relaxed))) make_spare(table, granule);
 }
 
 void sweep_granules(bool (*is_empty)(Address granule)) {
@@ -321,7 +417,7 @@ void sweep_granules(bool (*is_empty)(Address granule)) {
   std::uint32_t kept = 0;
   for (const Address granule : *noted) {
     const std::atomic<std::uint8_t>& flag = table[granule >> kGranuleShift];
-    if (flag.load(std::memory_order_relaxed) != raw(GranuleState::kRecords)) continue;  // unmapped meanwhile
+    if (!has_own_records(flag.load(std::memory_order_relaxed))) continue;  // unmapped meanwhile
     if (is_empty(granule)) {
       make_spare(table, granule);
     } else {
@@ -332,7 +428,7 @@ void sweep_granules(bool (*is_empty)(Address granule)) {
   trim_spares(table);
 }
 
-std::uint32_t drop_granules(bool (*may_go)(Address granule, void* argument), void* argument) {
+std::uint32_t drop_granules(Drop (*what_becomes_of)(Address granule, void* argument), void* argument) {
   const Table table = granules.load(std::memory_order_relaxed);
   if (table == nullptr) return 1;  // nobody knows where records are
   SpinHolder hold(noting);
@@ -340,10 +436,11 @@ std::uint32_t drop_granules(bool (*may_go)(Address granule, void* argument), voi
   while (!noted->empty()) {
     const Address granule = (*noted)[noted->size() - 1];
     std::atomic<std::uint8_t>& flag = table[granule >> kGranuleShift];
-    if (flag.load(std::memory_order_relaxed) == raw(GranuleState::kRecords)) {  // else emptied or unmapped meanwhile
-      if (!may_go(granule, argument)) break;
-      empty_granule(granule);
-      make_spare(table, granule);
+    if (has_own_records(flag.load(std::memory_order_relaxed))) {  // else emptied or unmapped meanwhile
+      const Drop drop = what_becomes_of(granule, argument);
+      if (drop == Drop::kNo) break;
+      if (drop == Drop::kEmptied) empty_granule(granule);
+      make_spare(table, granule, drop == Drop::kEmptied ? GranuleState::kSpare : GranuleState::kStale);
     }
     noted->pop_back();
   }
@@ -362,5 +459,15 @@ void lock_granules() {
   while (filling.load(std::memory_order_acquire) != 0) raw_call(SYS_sched_yield);  // pairs with ~FreshGranules()
 }
 void unlock_granules() { noting.unlock(); }
+void unlock_granules_in_child() {
+  const Table table = granules.load(std::memory_order_relaxed);
+  for (std::uint32_t at = 0; samples && table != nullptr && at < noted->size(); ++at) {
+    const Address granule = (*noted)[at];
+    if (table[granule >> kGranuleShift].load(std::memory_order_relaxed) != raw(GranuleState::kFilling)) continue;
+    empty_granule(granule);
+    set_state(table, granule, GranuleState::kRecords);
+  }
+  noting.unlock();
+}
 
 }  // namespace deadheat::runtime

@@ -34,10 +34,13 @@ void all_cells_are_given_back();
 // so that records that lie far apart cost a page each and no more.
 inline constexpr int kGranuleShift = 11;  // of the program's memory; its cells take twice as much
 enum class GranuleState : std::uint8_t {
-  kNothing,  // no records; its page of cells may not be there
+  kNothing,  // no records, nor a page of cells that is kept
   kSpare,    // no records; its page of cells is kept, because periods come back to the same memory
+  kStale,    // the same, but the cells are as the last records have left them: whoever wants to use them empties them
   kRecords,  // perhaps
-  kFilling,  // one thread is writing records there, and nobody else does
+  kChains,   // and some that are not in the cells themselves
+  kBulk,     // all of loops: whoever records more of that kind takes the granule for himself meanwhile
+  kFilling,  // one thread is writing records there, or emptying the cells, and nobody else does
 };
 [[nodiscard]] constexpr Address end_of_granule(Address address) {
   return ((address >> kGranuleShift) + 1) << kGranuleShift;
@@ -51,6 +54,12 @@ enum class GranuleState : std::uint8_t {
 [[nodiscard]] bool may_have_records(Address begin, std::size_t size);
 // An entry is about to be put there. Any thread.
 void note_record(Address address);
+// A cell whose records were noted is about to get a link to further ones. False: it has no records any more.
+bool note_chain(Address address);
+[[nodiscard]] bool has_chains(Address granule);
+// A cell that has entries and yet no records: what is left of an earlier period. The cells of the granule are empty
+// then. False: it is not such a one.
+bool empty_if_stale(Address address);
 
 // Granules without records that the current thread takes for itself, from that of `begin` on, as far as there are such
 // before `end`. Their cells are empty, and until this goes nobody else puts anything into them: so entries can be
@@ -73,20 +82,48 @@ class FreshGranules {
   Address end_;
 };
 
+// A granule in which only loops have recorded anything so far (kBulk), taken by the current thread for itself: nobody
+// else publishes an entry there, and the thread does it by stores. Others that want to record something wait. Inside
+// a RuntimeScope.
+class BulkGranule {
+ public:
+  explicit BulkGranule(Address address);
+  ~BulkGranule();
+  BulkGranule(const BulkGranule&) = delete;
+  BulkGranule& operator=(const BulkGranule&) = delete;
+
+  // If not, it is for note_record().
+  [[nodiscard]] bool is_taken() const { return is_taken_; }
+  // Others, too, record there from now on, word by word.
+  void open_to_all() { afterwards_ = GranuleState::kRecords; }
+
+ private:
+  Address granule_;
+  GranuleState afterwards_ = GranuleState::kBulk;
+  bool is_taken_ = false;
+};
+
 // All cells of the granule were seen to be empty, in a time in which nobody records anything (quiet_time in
 // sampling.h): from then on that shows without looking at them.
 void note_emptied(Address granule);
 // Calls is_empty for the granules that may have records. It returns whether all cells of the granule are empty, both
 // entries: then its page of cells is kept or given back, as with drop_granules(). Nobody records anything meanwhile.
 void sweep_granules(bool (*is_empty)(Address granule));
-// Calls may_go for granules that may have records until it says no, and empties the cells of
-// the others: pages of them are kept, up to a limit, and those that were not used for long given back. Returns how
-// many granules are left. Nobody records anything meanwhile.
-std::uint32_t drop_granules(bool (*may_go)(Address granule, void* argument), void* argument);
+// Asks for each granule that may have records what becomes of it, until one has to stay. Pages of cells are kept, up to
+// a limit, and those that were not used for long given back. Returns how many granules are left. Nobody records
+// anything meanwhile.
+enum class Drop : std::uint8_t {
+  kNo,
+  kEmptied,  // its cells are emptied
+  kStale,    // it has no chains, and whoever uses its cells next empties them: often nobody, and others sooner
+};
+std::uint32_t drop_granules(Drop (*what_becomes_of)(Address granule, void* argument), void* argument);
 // How many may have records.
 [[nodiscard]] std::uint32_t granules_with_records();
 // fork: the lock of that table.
 void lock_granules();
 void unlock_granules();
+// In the child of a fork. What another thread was about to do there is not done.
+void unlock_granules_in_child();
 
 }  // namespace deadheat::runtime

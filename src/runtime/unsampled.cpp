@@ -119,6 +119,27 @@ void check_word(ThreadState& self, ShadowCell& cell, CellAccess access, Address 
   return true;
 }
 
+// The same for a cell of two entries, as two threads leave them that read the same; while it is quiet. Each goes as a
+// whole or stays as it is.
+[[gnu::always_inline]] inline bool settle_two(ShadowCell& cell, const CellAccess& access, const ThreadView& view) {
+  const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
+  const std::uint64_t first = cell.entries[0].load(std::memory_order_acquire);
+  if (second == 0 || is_link(second)) return false;
+  const auto stays = [&](CellEntry entry, bool& goes) {
+    if (entry.is_mark() || is_race(entry, access, view)) return false;
+    const CellEntry left = left_by_unsampled(entry, access, view);  // of a placeholder nothing, as it was before
+    goes = !left.has_bytes();
+    return goes || left == entry;
+  };
+  bool first_goes = false;
+  bool second_goes = false;
+  if (!stays(CellEntry::from_bits(first), first_goes) || !stays(CellEntry::from_bits(second), second_goes))
+    return false;
+  if (second_goes) cell.entries[1].store(0, std::memory_order_release);
+  if (first_goes) cell.entries[0].store(second_goes ? 0 : kPlaceholder.bits(), std::memory_order_release);
+  return true;
+}
+
 // The first of the cells [cell, end) that is not empty; `end` if there is none. Four side by side at a time.
 [[gnu::always_inline]] inline ShadowCell* skip_empty(ShadowCell* cell, ShadowCell* end) {
   const auto first_of = [](const ShadowCell& one) { return one.entries[0].load(std::memory_order_acquire); };
@@ -137,8 +158,12 @@ class Unsampled {
       : self_(self),
         view_(self),
         access_{short_epoch(self.clock.epoch()), 0, kind, OriginId::kUnknown},
-        code_and_shape_(code_and_shape),
-        is_quiet_(quiet_time.load(std::memory_order_relaxed) != 0) {}
+        code_and_shape_(code_and_shape) {
+    look_whether_quiet();
+  }
+
+  // It may have become so since the event began, and stays so until it ends.
+  void look_whether_quiet() { is_quiet_ = quiet_time.load(std::memory_order_relaxed) != 0; }
 
   // To these bytes of a word whose cell is not empty.
   [[gnu::always_inline]] void check(ShadowCell& cell, Address word, ByteMask mask) {
@@ -146,6 +171,7 @@ class Unsampled {
     ++self_.sampling.checked_accesses[is_write(access_.kind) ? 1 : 0];
     const std::uint64_t before = cell.entries[0].load(std::memory_order_relaxed);
     if (!settle_alone(cell, access_, view_, is_quiet_)) {
+      if (is_quiet_ && settle_two(cell, access_, view_)) return;
       return check_word(self_, cell, access_, word, code_and_shape_);
     }
     if (is_quiet_ && mask == 0xff && (before & CellEntry::kMaskBits) != 0) {
@@ -179,7 +205,7 @@ class Unsampled {
   const ThreadView view_;
   CellAccess access_;
   const std::uint64_t code_and_shape_;
-  const bool is_quiet_;
+  bool is_quiet_ = false;
   std::uint64_t known_ = 0;  // epoch and kind of an entry whose fate is known, if all of its word is accessed
   bool known_goes_ = false;
 };
@@ -213,6 +239,7 @@ void check_unsampled(ThreadState& self, AccessKind kind, Address begin, Address 
     ShadowCell* const cells = cell_of(first);
     ShadowCell* const cells_end = cell_of(last - 1) + 1;
     bool is_emptied = true;
+    unsampled.look_whether_quiet();
     for (ShadowCell* cell = skip_empty(cells, cells_end); cell != cells_end; cell = skip_empty(cell + 1, cells_end)) {
       const Address word = first + static_cast<Address>(cell - cells) * 8;
       const bool is_whole = word >= begin && last - word >= 8 * Unsampled::kSideBySide;
@@ -233,6 +260,7 @@ void check_unsampled(ThreadState& self, AccessKind kind, const Footprint& footpr
   if (footprint.is_dense()) return check_unsampled(self, kind, footprint.begin, end, code_and_shape);
   Unsampled unsampled(self, kind, code_and_shape);
   const LongSamplingEvent timed(self, end - footprint.begin);
+  Address next_granule = 0;
   for (Address element = footprint.begin; element < end;) {
     const Address granule_end = end_of_granule(element);
     if (element + footprint.size <= granule_end && !may_have_records(element)) {
@@ -241,6 +269,10 @@ void check_unsampled(ThreadState& self, AccessKind kind, const Footprint& footpr
       continue;
     }
     const Address element_end = element + footprint.size;
+    if (element >= next_granule) {
+      next_granule = granule_end;
+      unsampled.look_whether_quiet();
+    }
     for (Address word = element & ~Address{7}; word < element_end; word += 8) {
       ShadowCell& cell = *cell_of(word);
       if (cell.entries[0].load(std::memory_order_acquire) == 0) continue;

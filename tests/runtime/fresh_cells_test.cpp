@@ -6,9 +6,12 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
+#include <vector>
 
+#include "base/random.h"
 #include "runtime/access_check.h"
 #include "runtime/range_check.h"
 #include "runtime/sampling.h"
@@ -37,7 +40,8 @@ class FreshCells : public testing::Test {
     period_is_open = true;
   }
   ~FreshCells() override {
-    static_cast<void>(drop_granules([](Address, void*) { return true; }, nullptr));
+    static_cast<void>(drop_granules([](Address, void*) { return Drop::kEmptied; }, nullptr));
+    cells_are_given_back(begin_, kSize - kStretch);  // what others keep is counted without these
     samples = false;
     period_is_open = false;
     granules.store(nullptr);  // as other tests have it
@@ -67,7 +71,7 @@ TEST_F(FreshCells, TheBytesOfARangeAreRecordedAndNoOthers) {
         EXPECT_EQ(is_recorded(byte), byte >= begin && byte < begin + size)
             << size << ' ' << from << ' ' << byte - begin;
       }
-      EXPECT_EQ(drop_granules([](Address, void*) { return true; }, nullptr), 0U);
+      EXPECT_EQ(drop_granules([](Address, void*) { return Drop::kEmptied; }, nullptr), 0U);
     }
   }
 }
@@ -88,7 +92,7 @@ TEST_F(FreshCells, ElementsOfALoopAreRecordedAndWhatIsBetweenIsNot) {
       const bool is_element = byte >= elements.begin && byte < elements.end() && (byte - elements.begin) % step < 4;
       ASSERT_EQ(is_recorded(byte), is_element) << step << ' ' << byte - begin_;
     }
-    EXPECT_EQ(drop_granules([](Address, void*) { return true; }, nullptr), 0U);
+    EXPECT_EQ(drop_granules([](Address, void*) { return Drop::kEmptied; }, nullptr), 0U);
   }
 }
 
@@ -141,7 +145,105 @@ TEST_F(FreshCells, LoopsOfTwoThreadsOverTheSameArrayRaceOnAllOfIt) {
       }
     });
     for (std::size_t word = 0; word < kWords; ++word) ASSERT_EQ(words.races(word), 1U) << round << ' ' << word;
-    EXPECT_EQ(drop_granules([](Address, void*) { return true; }, nullptr), 0U);
+    EXPECT_EQ(drop_granules([](Address, void*) { return Drop::kEmptied; }, nullptr), 0U);
+  }
+}
+
+// A new epoch of the current thread, as after the release of a lock.
+void begin_epoch() {
+  const RuntimeScope scope;
+  current.state->clock.advance();
+  renew_epoch(*current.state);
+}
+
+// The entries of a word, whoever made them from where.
+std::vector<std::uint64_t> entries_of(Address word) {
+  std::vector<std::uint64_t> entries;
+  for (const std::atomic<std::uint64_t>& place : cell_of(word)->entries) {
+    EXPECT_FALSE(is_link(place.load()));
+    const CellEntry entry = CellEntry::from_bits(place.load());
+    if (entry.has_bytes()) entries.push_back(entry.bits() & ~std::uint64_t{CellEntry::kMaxOrigin});
+  }
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+// Loops that come again in other epochs, of two threads that read the same and write what is their own: in granules
+// that they take for themselves, with what comes of the same accesses word by word.
+TEST_F(FreshCells, LoopsThatComeAgainLeaveWhatTheirWordsWouldLeaveOneByOne) {
+  constexpr std::size_t kWords = 6 * kStretch / 8;
+  for (int round = 0; round < 20; ++round) {
+    WatchedWords loops(kWords);
+    WatchedWords single(kWords);
+    samples = false;
+    for (const WatchedWords* words : {&loops, &single}) clear_shadow(words->address(0), 8 * kWords);
+    samples = true;
+    for (const Address at : {single.address(0), single.address(kWords - 1)}) note_record(at);
+    RoundBarrier turns(2);
+    const auto access = [&](std::size_t begin, std::size_t end, std::size_t step, bool writes) {
+      if (begin >= end) return;
+      const std::size_t count = (end - begin + step - 1) / step;
+      check_range(loops.address(begin), static_cast<std::int64_t>(8 * step), count, 8 << 1 | (writes ? 1 : 0),
+                  kLoopCode);
+      for (std::size_t at = begin; at < end; at += step) {
+        if (writes) check_first<AccessKind::kWrite, 8>(single.address(at), kLoopCode);
+        if (!writes) check_first<AccessKind::kRead, 8>(single.address(at), kLoopCode);
+      }
+    };
+    run_threads(2, [&](int index) {
+      current.cell_mask = 0;  // it joins the period
+      Random random(static_cast<std::uint64_t>(2 * round + index));
+      for (int turn = 0; turn < 24; ++turn) {
+        turns.meet(turn);
+        if (turn % 2 != index) continue;
+        begin_epoch();
+        // The middle third is read by both, the others are one's own.
+        const std::size_t own = index == 0 ? 0 : kWords / 3 * 2;
+        access(own + random.below(20), own + kWords / 3 - random.below(20), 1 + random.below(3), random.below(2) == 0);
+        access(kWords / 3 + random.below(20), kWords / 3 * 2 - random.below(20), 1 + random.below(3), false);
+        // Now and then one alone, after which the granule is for all.
+        if (random.below(8) != 0) continue;
+        const std::size_t alone = own + random.below(kWords / 3);
+        check_first<AccessKind::kRead, 8>(loops.address(alone), kLoopCode);
+        check_first<AccessKind::kRead, 8>(single.address(alone), kLoopCode);
+      }
+      turns.meet(24);
+    });
+    for (std::size_t word = 0; word < kWords; ++word) {
+      ASSERT_EQ(entries_of(loops.address(word)), entries_of(single.address(word))) << round << ' ' << word;
+      ASSERT_EQ(loops.races(word) + single.races(word), 0U) << round << ' ' << word;
+    }
+    EXPECT_EQ(drop_granules([](Address, void*) { return Drop::kEmptied; }, nullptr), 0U);
+  }
+}
+
+// Loops of one thread, single accesses of the other, all at once: both are recorded, however they take the granule from
+// each other.
+TEST_F(FreshCells, ARecordAmongThoseOfLoopsIsNotLost) {
+  constexpr std::size_t kWords = 32 * kStretch / 8;
+  constexpr std::size_t kStep = 6;
+  for (int round = 0; round < 60; ++round) {
+    WatchedWords words(kWords);
+    samples = false;
+    clear_shadow(words.address(0) & ~(kStretch - 1), 8 * kWords + kStretch);
+    samples = true;
+    RoundBarrier start(2);
+    run_threads(2, [&](int index) {
+      current.cell_mask = 0;
+      if (index == 0) {
+        check_range(words.address(0), 16, kWords / 2, 8 << 1, kLoopCode);  // every second one
+        begin_epoch();
+      }
+      start.meet(0);
+      if (index == 0) return check_range(words.address(0), 8, kWords, 8 << 1, kLoopCode);
+      for (std::size_t at = 1; at < kWords; at += kStep) {
+        check_first<AccessKind::kRead, 8>(words.address(at), kLoopCode + 64);
+      }
+    });
+    for (std::size_t word = 0; word < kWords; ++word) {
+      ASSERT_EQ(entries_of(words.address(word)).size(), word % kStep == 1 ? 2U : 1U) << round << ' ' << word;
+    }
+    EXPECT_EQ(drop_granules([](Address, void*) { return Drop::kEmptied; }, nullptr), 0U);
   }
 }
 

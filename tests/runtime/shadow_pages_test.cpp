@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <atomic>
+#include <thread>
+
 #include "runtime/sampling.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/stand_in.h"
@@ -28,7 +31,8 @@ class ShadowPages : public testing::Test {
     ASSERT_TRUE(cover(begin_, size_));
   }
   ~ShadowPages() override {
-    static_cast<void>(drop_granules([](Address, void*) { return true; }, nullptr));
+    static_cast<void>(drop_granules([](Address, void*) { return Drop::kEmptied; }, nullptr));
+    cells_are_given_back(begin_, size_);  // what others keep is counted without these
     samples = false;
     granules.store(nullptr);  // as other tests have it
   }
@@ -45,7 +49,28 @@ class ShadowPages : public testing::Test {
            cell_of(word)->entries[1].load(std::memory_order_relaxed) == 0;
   }
   static std::uint32_t drop_all() {
-    return drop_granules([](Address, void*) { return true; }, nullptr);
+    return drop_granules([](Address, void*) { return Drop::kEmptied; }, nullptr);
+  }
+  static std::uint32_t make_all_stale() {
+    return drop_granules([](Address, void*) { return Drop::kStale; }, nullptr);
+  }
+  // By two threads, in other words of the same granules.
+  void record_at_once(std::size_t granules) {
+    std::atomic<int> ready{0};
+    const auto record = [&](Address offset) {
+      ready.fetch_add(1);
+      while (ready.load() < 2) {
+      }
+      for (std::size_t at = 0; at < granules; ++at) put_record(granule(at) + offset);
+    };
+    std::thread other([&] { record(8); });
+    record(16);
+    other.join();
+    for (std::size_t at = 0; at < granules; ++at) {
+      ASSERT_FALSE(is_empty(granule(at) + 8)) << at;
+      ASSERT_FALSE(is_empty(granule(at) + 16)) << at;
+      ASSERT_TRUE(is_empty(granule(at))) << at;
+    }
   }
   // Whether the page of cells is there.
   static bool is_resident(Address word) {
@@ -133,11 +158,92 @@ TEST_F(ShadowPages, AnEmptiedGranuleHasNoRecords) {
   EXPECT_TRUE(is_empty(granule(0)));
 }
 
+TEST_F(ShadowPages, WhatIsStaleIsNoRecordAndGoesBeforeTheNextOne) {
+  put_record(granule(0) + 16);
+  put_record(granule(1) + 16);
+  put_record(granule(2) + 16);
+  EXPECT_EQ(make_all_stale(), 0U);
+  EXPECT_FALSE(may_have_records(granule(0), 3 * kGranule));
+  EXPECT_FALSE(is_empty(granule(0) + 16));  // nobody has taken the trouble
+  // A new record.
+  note_record(granule(0) + 64);
+  EXPECT_TRUE(may_have_records(granule(0)));
+  EXPECT_TRUE(is_empty(granule(0) + 16));
+  // A check that finds the old one.
+  EXPECT_TRUE(empty_if_stale(granule(1) + 16));
+  EXPECT_FALSE(empty_if_stale(granule(1) + 16));
+  EXPECT_FALSE(may_have_records(granule(1)));
+  EXPECT_TRUE(is_empty(granule(1) + 16));
+  // Records of a whole loop.
+  {
+    const FreshGranules fresh(granule(1), granule(4));
+    EXPECT_EQ(fresh.end(), granule(4));
+    EXPECT_TRUE(is_empty(granule(2) + 16));
+  }
+  EXPECT_TRUE(may_have_records(granule(2)));
+  EXPECT_FALSE(empty_if_stale(granule(0)));
+}
+
+TEST_F(ShadowPages, StalePagesAreGivenBackLikeOthers) {
+  const auto count_resident = [&] {
+    std::size_t resident = 0;
+    for (std::size_t at = 0; at < 5900; ++at) resident += is_resident(granule(at)) ? 1 : 0;
+    return resident;
+  };
+  for (std::size_t at = 0; at < 5900; ++at) put_record(granule(at));
+  EXPECT_EQ(make_all_stale(), 0U);
+  EXPECT_EQ(count_resident(), 5900U);
+  for (int period = 0; period < 100; ++period) {
+    put_record(granule(17));
+    EXPECT_EQ(make_all_stale(), 0U);
+  }
+  EXPECT_LE(count_resident(), 4096U);
+  for (std::size_t at = 0; at < 5900; ++at) {
+    note_record(granule(at) + 8);
+    ASSERT_TRUE(is_empty(granule(at))) << at;
+  }
+}
+
+TEST_F(ShadowPages, ALinkIsNotedUntilTheRecordsGo) {
+  put_record(granule(0));
+  EXPECT_FALSE(has_chains(granule(0)));
+  EXPECT_TRUE(note_chain(granule(0) + 8));
+  EXPECT_TRUE(note_chain(granule(0) + 16));
+  EXPECT_TRUE(has_chains(granule(0)));
+  note_record(granule(0) + 8);
+  EXPECT_TRUE(has_chains(granule(0)));
+  EXPECT_TRUE(may_have_records(granule(0)));
+  EXPECT_EQ(drop_all(), 0U);
+  EXPECT_FALSE(has_chains(granule(0)));
+  EXPECT_FALSE(note_chain(granule(0)));
+}
+
+// Both threads record in granules that have no page of cells yet.
+TEST_F(ShadowPages, NoRecordGoesWithThePagesOfZeros) {
+  constexpr std::size_t kGranules = 128;
+  for (int round = 0; round < 40; ++round) {
+    cells_are_given_back(granule(0), kGranules * kGranule);
+    record_at_once(kGranules);
+    ASSERT_EQ(drop_all(), 0U);
+  }
+}
+
+// Both threads record in granules that are stale, at the same time: no record is lost to the other's emptying.
+TEST_F(ShadowPages, NoRecordIsEmptiedWithWhatIsStale) {
+  constexpr std::size_t kGranules = 64;
+  for (int round = 0; round < 300; ++round) {
+    for (std::size_t at = 0; at < kGranules; ++at) put_record(granule(at));
+    ASSERT_EQ(make_all_stale(), 0U);
+    record_at_once(kGranules);
+    ASSERT_EQ(drop_all(), 0U);
+  }
+}
+
 TEST_F(ShadowPages, AGranuleThatMustStayKeepsItsRecords) {
   for (std::size_t at = 0; at < 8; ++at) put_record(granule(at));
   Address kept = granule(3);
-  const std::uint32_t left =
-      drop_granules([](Address at, void* stays) { return at != *static_cast<Address*>(stays); }, &kept);
+  const std::uint32_t left = drop_granules(
+      [](Address at, void* stays) { return at != *static_cast<Address*>(stays) ? Drop::kEmptied : Drop::kNo; }, &kept);
   EXPECT_GE(left, 1U);
   EXPECT_TRUE(may_have_records(kept));
   EXPECT_FALSE(is_empty(kept));
