@@ -3,7 +3,7 @@
 
 namespace deadheat::record {
 
-constinit std::uint32_t writers = 0;
+DEADHEAT_TOGETHER constinit std::uint32_t writers = 0;
 thread_local constinit std::uint32_t own_place = kNoPlaceYet;
 
 namespace {
@@ -18,9 +18,9 @@ alignas(4096) constinit std::uint64_t written[kMostWriters][kPlaces] = {};
 struct alignas(64) LatestWrite {
   std::uint64_t time;
 };
-constinit LatestWrite latest_writes[kMostWriters] = {};
+DEADHEAT_TOGETHER constinit LatestWrite latest_writes[kMostWriters] = {};
 // Of the writers; set once, before the first time.
-alignas(64) constinit std::uint64_t writer_marks[kMostWriters] = {};
+alignas(64) DEADHEAT_TOGETHER constinit std::uint64_t writer_marks[kMostWriters] = {};
 // Counts writes; volatile, for signal handlers of the thread.
 thread_local constinit volatile std::uint32_t own_writes __attribute__((tls_model("initial-exec"))) = 0;
 
