@@ -274,18 +274,20 @@ void must(bool is_so) {
   if (!is_so) std::abort();
 }
 
-// A token goes round through pipes, into each of which several threads write in turn; some only once, early.
-void with_pipes() {
-  static int pipes[3][2];
-  for (auto& ends : pipes) must(pipe(ends) == 0);
+// A token goes round through pipes, into each of which one thread writes; into the first one a second did, early.
+void with_pipes(int threads) {
+  static std::array<int[2], 16> pipes;
+  for (int at = 0; at < threads; ++at) must(pipe(pipes[static_cast<std::size_t>(at)]) == 0);
   char token = 1;
   must(write(pipes[0][1], &token, 1) == 1);
-  in_threads(3, [&](int self) {
+  in_threads(threads, [&](int self) {
+    const int from = pipes[static_cast<std::size_t>(self)][0];
+    const int to = pipes[static_cast<std::size_t>((self + 1) % threads)][1];
     char byte = 0;
     for (int at = 0; at < rounds; ++at) {
-      must(read(pipes[self][0], &byte, 1) == 1);
+      must(read(from, &byte, 1) == 1);
       work_on(items[0], at);
-      must(write(pipes[(self + 1) % 3][1], &byte, 1) == 1);
+      must(write(to, &byte, 1) == 1);
       idle(at);
     }
     race();
@@ -349,8 +351,8 @@ void with_new_pipes() {
   });
 }
 
-// Who waits is told by epoll alone and reads nothing.
-void with_waits(int threads) {
+// Who waits is told by epoll alone and reads nothing. `early` more threads write once before all others, and no more.
+void with_waits(int threads, int early = 0) {
   static std::array<int, 16> events;
   static std::array<int, 16> waits;
   for (std::size_t self = 0; self < static_cast<std::size_t>(threads); ++self) {
@@ -360,9 +362,13 @@ void with_waits(int threads) {
     wanted.events = EPOLLIN | EPOLLET;
     must(epoll_ctl(waits[self], EPOLL_CTL_ADD, events[self], &wanted) == 0);
   }
-  in_threads(threads, [&](int self) {
+  pthread_barrier_t early_wrote;
+  pthread_barrier_init(&early_wrote, nullptr, static_cast<unsigned>(threads + early));
+  in_threads(threads + early, [&](int self) {
+    if (self >= threads) eventfd_write(eventfd(0, EFD_NONBLOCK), 1);
+    pthread_barrier_wait(&early_wrote);
     const auto next = static_cast<std::size_t>((self + 1) % threads);
-    for (int at = 0; at < rounds; ++at) {
+    for (int at = 0; at < rounds && self < threads; ++at) {
       epoll_event event{};
       must(epoll_wait(waits[static_cast<std::size_t>(self)], &event, 1, -1) == 1);
       work_on(items[0], at);
@@ -381,7 +387,7 @@ std::size_t telling = 0;      // the handler's alone
 void with_handler() {
   static int other_ends[2];
   must(pipe(alarm_ends) == 0 && pipe(other_ends) == 0);
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = [](int) {
     Item& item = told[telling++ % told.size()];
     for (int at = 0; at < 50; ++at) work_on(item, 1);
@@ -447,12 +453,14 @@ int main(int count, char** words) {
   if (way == "misused") with_misused();
   if (way == "renewed") with_renewed();
   if (way == "c11") with_c11();
-  if (way == "pipes") with_pipes();
+  if (way == "pipes") with_pipes(3);
+  if (way == "many-pipes") with_pipes(12);  // more writers than have places of their own
   if (way == "one-pipe") with_one_pipe();
   if (way == "first-write") with_first_write();
   if (way == "new-pipes") with_new_pipes();
   if (way == "waits") with_waits(4);
-  if (way == "many-waits") with_waits(12);  // more than have places of their own
+  if (way == "many-waits") with_waits(12);    // more than have places of their own
+  if (way == "late-waits") with_waits(3, 8);  // none of the three has one
   if (way == "handler") with_handler();
   return 0;
 }

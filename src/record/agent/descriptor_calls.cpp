@@ -71,7 +71,7 @@ std::uint64_t ends_of(int descriptor) {
 }
 
 std::uint64_t look_behind(int descriptor) {
-  struct stat about{};
+  struct stat about {};
   if (raw_call(SYS_fstat, descriptor, as_argument(&about)) != 0) return kOrdersNothing;
   if (S_ISREG(about.st_mode) || S_ISDIR(about.st_mode) || S_ISCHR(about.st_mode) || S_ISBLK(about.st_mode)) {
     return kOrdersNothing;
@@ -204,13 +204,13 @@ DEADHEAT_REPLACE(int, pipe2, int* ends, int flags) {
 
 DEADHEAT_REPLACE(int, pthread_kill, pthread_t thread, int number) {
   DEADHEAT_ORIGINAL(pthread_kill);
-  note_written(kSignals, DEADHEAT_CALLER);
+  if (has_log()) note_written(kSignals, DEADHEAT_CALLER);
   return original(thread, number);
 }
 
 DEADHEAT_REPLACE(int, kill, pid_t process, int number) {
   DEADHEAT_ORIGINAL(kill);
-  note_written(kSignals, DEADHEAT_CALLER);
+  if (has_log()) note_written(kSignals, DEADHEAT_CALLER);
   return original(process, number);
 }
 

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notes of releases (hand_over.h) for descriptors. Who writes bytes leaves its mark and the time at two places before
-// the bytes are there for anybody:
+// Notes of releases (hand_over.h) for descriptors. Who writes bytes leaves the time at two places before the bytes are
+// there for anybody:
 //   - at what it writes to (`written`, by a hash; things that share a place count as one), for who reads from it.
-//   Servers
-//     write and read each connection by one thread, which logs nothing then;
+//     Servers write and read each connection by one thread, which logs nothing then;
 //   - at a place of its own (`latest_writes`), for who waits for any descriptor at all: such a wait does not tell
-//   which.
+//     which.
 //
-// No lock protects these, as the mutex does its note. A place of a thing therefore belongs to the first thread that
-// writes there. When a second one comes it is nobody's for ever, and each write and read there is logged as kWritten
-// and kRead. The change loses nothing: the owner stores its time, then looks whether the place is still its own; the
-// second thread makes it nobody's, then takes the time that it finds into its own log (kReleasedBy). The first step of
-// each is a full barrier, so the owner sees that it lost the place and logs its write, or the second thread sees the
-// owner's time.
+// Both have a word for each thread that writes, and nobody else stores there: no lock is needed and no barrier, and no
+// order of two writers matters. Who reads takes the words of all writers; what each wrote there before is before that
+// in its own order. Whose bytes it has is unknown: also who wrote later counts, as with any channel. A writer only
+// stores. It must not look at the line before: a server has as many as it has clients, so they are in no near cache,
+// and waiting for one took most of the time of a write.
 //
-// Places for waits are enough for kMostWriters threads. Once there are more, everybody logs kWritten, and who waits
-// logs kPolled, besides what the places had until then.
+// Words are enough for kMostWriters threads. Those that come later log each write as kWritten, and from the first of
+// them on who reads logs kRead, and who waits kPolled, besides what the words have.
 //
 // A thread takes its place before its first write. Who reads or waits while nobody but itself has a place gets nothing
 // that another thread wrote, and need not look for notes at all: most servers of one thread.
@@ -29,7 +27,8 @@
 namespace deadheat::record {
 
 inline constexpr std::uint32_t kMostWriters = 8;
-extern constinit std::uint32_t writers;  // that have a place, or found none
+// Threads that have a place; one more if some found none.
+extern constinit std::uint32_t writers;
 inline constexpr std::uint32_t kNoPlaceYet = 0;
 extern thread_local constinit std::uint32_t own_place  // plus 1
     __attribute__((visibility("hidden"), tls_model("initial-exec")));
@@ -40,7 +39,7 @@ extern thread_local constinit std::uint32_t own_place  // plus 1
   return count == own_place && count <= 1;
 }
 
-// Before bytes go there. `thing`: what is behind a descriptor.
+// Before bytes go there, by a thread that has a log. `thing`: what is behind a descriptor.
 void note_written(std::uint64_t thing, const void* code);
 // After bytes came from there.
 void note_read(std::uint64_t thing, const void* code);

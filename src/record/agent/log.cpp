@@ -22,8 +22,8 @@ thread_local constinit LogRecord* next_record = nullptr;
 thread_local constinit std::uint32_t own_mark = 0;
 thread_local constinit std::uint64_t own_release_mark = kNoReleaseMark;
 constinit std::uint64_t release_mark_base = 0;
-constinit bool is_on = false;
-constinit LogClock log_clock = LogClock::kNanoseconds;
+DEADHEAT_TOGETHER constinit bool is_on = false;
+DEADHEAT_TOGETHER constinit LogClock log_clock = LogClock::kNanoseconds;
 
 namespace {
 

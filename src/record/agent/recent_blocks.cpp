@@ -4,7 +4,7 @@
 namespace deadheat::record {
 
 thread_local constinit RecentBlocks recent_blocks;
-constinit std::uint32_t last_allocator = 0;
+DEADHEAT_TOGETHER constinit std::uint32_t last_allocator = 0;
 
 namespace {
 
