@@ -108,7 +108,7 @@ measure_record() {
       echo "| ${way% *} | $("$deadheat" analyze "$record_work/ordered.d" >/dev/null 2>&1 && echo 0 || echo "some") |"
     done
     for way in "normal 20000" "adaptive 20000" "recursive 10000" "checked 10000" "robust 5000" "inherit 5000" "shared 5000" "chain 5000" \
-      "cancelled 100" "foreign 10000" "refused 20000" "misused 1" "renewed 600" "c11 30000" "pipes 5000" "many-pipes 1000" "one-pipe 10000" "first-write 200000" "new-pipes 200" "waits 3000" \
+      "cancelled 100" "foreign 10000" "refused 20000" "misused 1" "renewed 600" "c11 30000" "pipes 5000" "stream-pipes 5000" "many-pipes 1000" "one-pipe 10000" "first-write 200000" "new-pipes 200" "waits 3000" \
       "many-waits 1000" "late-waits 3000" "handler 2000"; do
       # shellcheck disable=SC2086
       "$deadheat" record -q --hz 5000 -o "$record_work/ordered.d" "$record_work/handed" $way

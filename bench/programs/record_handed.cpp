@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Locks and descriptors that are handed from thread to thread in all the ways there are, for recording:
 // record_handed WAY ROUNDS [racy]. Without a race, or, as a twin of each, with one on `bare`.
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -274,10 +276,26 @@ void must(bool is_so) {
   if (!is_so) std::abort();
 }
 
+// A descriptor for the same that has the number of a stream which ordered nothing and is closed.
+int in_place_of_stream(int descriptor) {
+  std::FILE* stream = std::fopen("/dev/null", "w");
+  must(stream != nullptr);
+  const int number = fileno(stream);
+  must(write(number, "", 1) == 1);
+  must(std::fclose(stream) == 0);
+  must(fcntl(descriptor, F_DUPFD, 0) == number);
+  return number;
+}
+
 // A token goes round through pipes, into each of which one thread writes; into the first one a second did, early.
-void with_pipes(int threads) {
+enum class Numbers { kNew, kOfStreams };
+void with_pipes(int threads, Numbers numbers = Numbers::kNew) {
   static std::array<int[2], 16> pipes;
-  for (int at = 0; at < threads; ++at) must(pipe(pipes[static_cast<std::size_t>(at)]) == 0);
+  for (int at = 0; at < threads; ++at) {
+    auto& ends = pipes[static_cast<std::size_t>(at)];
+    must(pipe(ends) == 0);
+    if (numbers == Numbers::kOfStreams) ends[0] = in_place_of_stream(ends[0]);
+  }
   char token = 1;
   must(write(pipes[0][1], &token, 1) == 1);
   in_threads(threads, [&](int self) {
@@ -387,7 +405,7 @@ std::size_t telling = 0;      // the handler's alone
 void with_handler() {
   static int other_ends[2];
   must(pipe(alarm_ends) == 0 && pipe(other_ends) == 0);
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = [](int) {
     Item& item = told[telling++ % told.size()];
     for (int at = 0; at < 50; ++at) work_on(item, 1);
@@ -454,6 +472,7 @@ int main(int count, char** words) {
   if (way == "renewed") with_renewed();
   if (way == "c11") with_c11();
   if (way == "pipes") with_pipes(3);
+  if (way == "stream-pipes") with_pipes(3, Numbers::kOfStreams);
   if (way == "many-pipes") with_pipes(12);  // more writers than have places of their own
   if (way == "one-pipe") with_one_pipe();
   if (way == "first-write") with_first_write();

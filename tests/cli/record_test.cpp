@@ -54,10 +54,11 @@ TEST(RecordTest, WhatIsHandedOnIsOrderedAndNothingElse) {
   const Shell shell;
   ASSERT_EQ(build(shell, "record_handed").exit_code, 0);
   for (const std::string way :
-       {"normal 10000",   "adaptive 10000", "recursive 5000",     "checked 5000",   "robust 2000",    "inherit 2000",
-        "shared 2000",    "chain 3000",     "cancelled 60",       "foreign 5000",   "refused 10000",  "misused 1",
-        "renewed 300",    "c11 20000",      "pipes 3000",         "one-pipe 5000",  "new-pipes 100",  "waits 2000",
-        "many-waits 500", "handler 1000",   "first-write 200000", "many-pipes 500", "late-waits 2000"}) {
+       {"normal 10000",       "adaptive 10000",    "recursive 5000", "checked 5000",   "robust 2000",
+        "inherit 2000",       "shared 2000",       "chain 3000",     "cancelled 60",   "foreign 5000",
+        "refused 10000",      "misused 1",         "renewed 300",    "c11 20000",      "pipes 3000",
+        "one-pipe 5000",      "new-pipes 100",     "waits 2000",     "many-waits 500", "handler 1000",
+        "first-write 200000", "stream-pipes 3000", "many-pipes 500", "late-waits 2000"}) {
     for (const bool is_racy : {false, true}) {
       const CommandResult recorded =
           shell.run("timeout 60 deadheat record -q --hz 5000 -o run ./record_handed " + way + (is_racy ? " racy" : ""));

@@ -20,6 +20,7 @@
 
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <initializer_list>
 
 #include "base/raw_call.h"
@@ -71,7 +72,7 @@ std::uint64_t ends_of(int descriptor) {
 }
 
 std::uint64_t look_behind(int descriptor) {
-  struct stat about {};
+  struct stat about{};
   if (raw_call(SYS_fstat, descriptor, as_argument(&about)) != 0) return kOrdersNothing;
   if (S_ISREG(about.st_mode) || S_ISDIR(about.st_mode) || S_ISCHR(about.st_mode) || S_ISBLK(about.st_mode)) {
     return kOrdersNothing;
@@ -169,6 +170,7 @@ DEADHEAT_POLLS(epoll_pwait, (int file, epoll_event* events, int most, int millis
 DEADHEAT_OPENS(socket, (int family, int type, int protocol), (family, type, protocol))
 DEADHEAT_OPENS(accept, (int file, sockaddr* from, socklen_t* length), (file, from, length))
 DEADHEAT_OPENS(accept4, (int file, sockaddr* from, socklen_t* length, int flags), (file, from, length, flags))
+DEADHEAT_OPENS(dup, (int from), (from))
 DEADHEAT_OPENS(dup2, (int from, int to), (from, to))
 DEADHEAT_OPENS(dup3, (int from, int to, int flags), (from, to, flags))
 DEADHEAT_OPENS(eventfd, (unsigned value, int flags), (value, flags))
@@ -186,6 +188,26 @@ DEADHEAT_REPLACE(int, close, int file) {
   before_write(file, DEADHEAT_CALLER);  // the other end may wait for it
   forget(file);
   return original(file);
+}
+
+// The number may be given to something that is opened by a call which is not replaced here.
+DEADHEAT_REPLACE(int, fclose, FILE* stream) {
+  DEADHEAT_ORIGINAL(fclose);
+  if (stream != nullptr) forget(fileno(stream));
+  return original(stream);
+}
+
+DEADHEAT_REPLACE(int, close_range, unsigned first, unsigned last, int flags) {
+  DEADHEAT_ORIGINAL(close_range);
+  for (std::uint64_t file = first; file <= last && file < kRemembered; ++file) forget(static_cast<int>(file));
+  return original(first, last, flags);
+}
+
+DEADHEAT_REPLACE(int, socketpair, int family, int type, int protocol, int* ends) {
+  DEADHEAT_ORIGINAL(socketpair);
+  const int result = original(family, type, protocol, ends);
+  if (result == 0) forget(ends[0]), forget(ends[1]);
+  return result;
 }
 
 DEADHEAT_REPLACE(int, pipe, int* ends) {

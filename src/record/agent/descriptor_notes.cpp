@@ -72,15 +72,13 @@ void note_written(std::uint64_t thing, const void* code) {
 void note_read(std::uint64_t thing, const void* code) {
   if (!has_log() || nobody_else_writes()) return;
   const std::size_t place = place_of(thing);
-  take_notes(
-      object_of(place), [place](std::uint32_t writer) -> auto& { return written[writer][place]; });
+  take_notes(object_of(place), [place](std::uint32_t writer) -> auto& { return written[writer][place]; });
   if (are_too_many()) append(LogKind::kRead, 0, object_of(place), 0, code, time_after());
 }
 
 void note_waited(const void* code) {
   if (!has_log() || nobody_else_writes()) return;
-  take_notes(
-      kAnyDescriptor, [](std::uint32_t writer) -> auto& { return latest_writes[writer].time; });
+  take_notes(kAnyDescriptor, [](std::uint32_t writer) -> auto& { return latest_writes[writer].time; });
   if (are_too_many()) append(LogKind::kPolled, 0, 0, 0, code, time_after());
 }
 
