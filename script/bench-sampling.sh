@@ -259,12 +259,12 @@ measure_sampling_rate() {
   say "sampling: effective rates"
   build_sampling_driver
   build_sampling_programs
-  # A second or more each: at 1% a period comes every tenth of a second.
-  sampled_programs 20 1200 | while read -r program _ with percent; do
+  # Seconds each: at 1% a period comes every tenth of a second.
+  sampled_programs 60 3600 | while read -r program _ with percent; do
     printf '%s\t%s %s %s\n' "$program" "$with" "$program" "$percent"
   done >"$results/sampling-rate.commands"
   g++ -std=c++20 -O2 -static bench/programs/measure.cpp -o "$results/measure"
-  sampled_programs 20 1200 | while read -r program without _ percent; do
+  sampled_programs 60 3600 | while read -r program without _ percent; do
     printf '%s\t%s %s %s\n' "$program" "$without" "$program" "$percent"
   done | "$results/measure" --runs 2 >"$results/sampling-rate.native"
   sampling_driver effective "$plan" <"$results/sampling-rate.commands" >"$results/sampling-rate.tsv"
@@ -310,14 +310,16 @@ measure_sampling_rate() {
 # "full" is detection without sampling.
 readonly sampling_rates=(0% 1% 3% 10% 25% 100% full)
 
-measure_sampling_cost() {
-  local runs=2 time_limit=300 rate program without with percent columns=""
-  if [[ "$quick" == yes ]]; then runs=1 time_limit=60; fi
-  say "sampling: time and memory by rate"
-  build_sampling_programs
-  sampled_programs 4 300 | while read -r program without with percent; do
-    printf '%s native\t%s %s %s\n' "$program" "$without" "$program" "$percent"
-    for rate in "${sampling_rates[@]}"; do
+# Runs at the rates that people use are long enough for some periods; the others would take hours then.
+takes_long_runs() { [[ " 0% 1% 3% " == *" $1 "* ]]; }
+
+# commands_of_cost ARRAY_PERCENT KERNEL_PERCENT LABEL RATE...: the programs natively, which gets that label, and at these rates.
+commands_of_cost() {
+  local program without with percent rate label="$3" array_percent="$1" kernel_percent="$2"
+  shift 3
+  sampled_programs "$array_percent" "$kernel_percent" | while read -r program without with percent; do
+    printf '%s %s\t%s %s %s\n' "$program" "$label" "$without" "$program" "$percent"
+    for rate in "$@"; do
       case "$rate" in
         full) printf '%s full\t%s %s %s\n' "$program" "$with" "$program" "$percent" ;;
         *)
@@ -326,11 +328,27 @@ measure_sampling_cost() {
           ;;
       esac
     done
-  done >"$results/sampling-cost.commands"
-  for rate in "${sampling_rates[@]}"; do
-    columns+="${columns:+;}$rate=$rate native"
   done
-  measure_ways sampling-cost program "native ${sampling_rates[*]}" "$columns" "$runs" "$time_limit" "time and memory by rate"
+}
+
+measure_sampling_cost() {
+  local runs="${SAMPLING_COST_RUNS:-3}" time_limit=300 rate columns="" long=() short=()
+  if [[ "$quick" == yes ]]; then runs=1 time_limit=60; fi
+  say "sampling: time and memory by rate"
+  build_sampling_programs
+  for rate in "${sampling_rates[@]}"; do
+    if takes_long_runs "$rate"; then
+      long+=("$rate") columns+="${columns:+;}$rate=$rate native"
+    else
+      short+=("$rate") columns+="${columns:+;}$rate=$rate native-short"
+    fi
+  done
+  {
+    commands_of_cost 40 3000 native "${long[@]}"
+    commands_of_cost 4 300 native-short "${short[@]}"
+  } >"$results/sampling-cost.commands"
+  measure_ways sampling-cost program "native native-short ${sampling_rates[*]}" "$columns" "$runs" "$time_limit" \
+    "time and memory by rate"
   plot_cost
   publish_plot sampling-cost-overhead.svg
 }
