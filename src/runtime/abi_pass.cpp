@@ -31,12 +31,15 @@ namespace {
 // When a range was settled. For a thread that samples or checks everything: the epoch. Outside of
 // periods: the time in which no record is added, which no epoch equals (sampling.h); 0: there is none. A
 // range that was checked then can only meet fewer records when it comes again, all of which are ordered before
-// the thread, do not conflict, or have been reported.
+// the thread, do not conflict, or have been reported. Nor does it say anything to a thread that was nudged: its
+// records of this epoch may be gone.
 [[gnu::always_inline]] inline std::uint64_t time_of_settling() {
-  if (!samples || current.epoch_bits != kNoRecord) [[likely]]
+  if (!samples) [[likely]]
     return current.epoch_bits;
+  if (current.cell_mask == 0) return 0;
+  if (current.epoch_bits != kNoRecord) return current.epoch_bits;
   const std::uint64_t quiet = quiet_time.load(std::memory_order_relaxed);
-  return quiet == 0 || current.cell_mask == 0 ? 0 : quiet << CellEntry::kEpochShift | kNoRecord;
+  return quiet == 0 ? 0 : quiet << CellEntry::kEpochShift | kNoRecord;
 }
 
 // A range that is settled: at this time, by this place in the code.

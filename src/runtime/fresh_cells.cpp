@@ -25,21 +25,24 @@ class BulkRecord {
 
   // False: it needs more than a store.
   [[gnu::always_inline]] bool add(ShadowCell& cell, ByteMask mask) {
-    const std::uint64_t first = cell.entries[0].load(std::memory_order_relaxed);
-    const std::uint64_t second = cell.entries[1].load(std::memory_order_relaxed);
-    if (first == before_[0] && second == before_[1] && mask == mask_) {
-      if (after_[0] != first) cell.entries[0].store(after_[0], std::memory_order_relaxed);
-      if (after_[1] != second) cell.entries[1].store(after_[1], std::memory_order_release);
-      return true;
+    const std::uint64_t first = cell.entries[0].load(std::memory_order_acquire);
+    const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
+    if (first != before_[0] || second != before_[1] || mask != mask_) {
+      // From what was seen, and only from that: a thread that does not sample may take entries away meanwhile.
+      std::uint64_t after[2] = {first, second};
+      if (!has_settled(first, mask) && !has_settled(second, mask) &&
+          !settle_by_store<kKind>(after, own_.with_bytes(mask), view_)) {
+        return false;
+      }
+      mask_ = mask;
+      before_[0] = first;
+      before_[1] = second;
+      after_[0] = after[0];
+      after_[1] = after[1];
+      has_filled_second_ |= after_[1] != second;
     }
-    const CellEntry entry = own_.with_bytes(mask);
-    const std::uint64_t epoch_bits = std::uint64_t{own_.epoch().bits()} << CellEntry::kEpochShift;
-    if (!is_settled(cell, kKind, epoch_bits, mask) && !settle_by_store<kKind>(cell, entry, view_)) return false;
-    mask_ = mask;
-    before_[0] = first;
-    before_[1] = second;
-    for (const int place : {0, 1}) after_[place] = cell.entries[place].load(std::memory_order_relaxed);
-    has_filled_second_ |= after_[1] != second;
+    if (after_[0] != first) cell.entries[0].store(after_[0], std::memory_order_release);
+    if (after_[1] != second) cell.entries[1].store(after_[1], std::memory_order_release);
     return true;
   }
 
@@ -53,6 +56,12 @@ class BulkRecord {
   }
 
  private:
+  // As is_settled() (access_check.h).
+  [[nodiscard, gnu::always_inline]] bool has_settled(std::uint64_t entry, ByteMask mask) const {
+    const std::uint64_t mask_bits = std::uint64_t{mask} << CellEntry::kMaskShift;
+    return ((entry ^ own_.with_bytes(mask).bits()) & CellEntry::care_bits(kKind, mask_bits)) == 0;
+  }
+
   const CellEntry own_;
   const ThreadView& view_;
   ByteMask mask_ = 0;

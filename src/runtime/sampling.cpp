@@ -33,12 +33,26 @@ void put(std::uint64_t& place, std::uint64_t value) { __atomic_store_n(&place, v
 
 // Joins the period that is open, or leaves the one that has ended.
 [[gnu::noinline]] void follow_period(ThreadState& self) {
+  if (!self.clock.is_sampling()) {
+    // Says so first, and looks again: the period may have ended since, and the controller found nobody in it.
+    put(self.sampling.is_in_period, 1);
+    __asm__ volatile("" ::: "memory");  // and the controller's membarrier(2)
+    if (!period_is_open.load(std::memory_order_relaxed)) return put(self.sampling.is_in_period, 0);
+  }
   {
     SpinHolder hold(self.clock_lock);
     self.clock.is_sampling() ? self.clock.leave_sampling() : self.clock.enter_sampling();
   }
   put(self.sampling.is_in_period, self.clock.is_sampling() ? 1 : 0);
   renew_epoch(self);
+}
+
+// Whoever is in a period and was nudged may have been in another one, which has ended: what it has recorded in this
+// epoch may be gone, and it begins a new one.
+[[gnu::noinline]] void follow_nudge(ThreadState& self) {
+  current.cell_mask = kCellMask;
+  __asm__ volatile("" ::: "memory");
+  if (self.clock.is_sampling()) follow_period(self);
 }
 
 }  // namespace
@@ -49,7 +63,7 @@ void begin_sampling_event(ThreadState& self) {
   __asm__ volatile("" ::: "memory");  // and the controller's membarrier(2): see sampling_control.cpp
   // First, so that a nudge that comes later is not lost.
   if (current.state == &self && current.cell_mask != kCellMask) [[unlikely]]
-    current.cell_mask = kCellMask;
+    follow_nudge(self);
   __asm__ volatile("" ::: "memory");
   if (self.clock.is_sampling() != period_is_open.load(std::memory_order_relaxed)) [[unlikely]]
     follow_period(self);

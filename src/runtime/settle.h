@@ -56,12 +56,13 @@ template <AccessKind kKind>
   return carry_out(plan, cell, first, second, own);
 }
 
-// The other cases in which neither entry races with the access, too, and by a store: of a cell that the thread has for
-// itself (BulkGranule in shadow_pages.h). False when they do not settle it.
+// The other cases in which neither entry races with the access, too, and by a store: what the cell is to have, whose
+// entries were seen to be these, and which the thread has for itself (BulkGranule in shadow_pages.h). False when they
+// do not settle it.
 template <AccessKind kKind>
-[[gnu::always_inline]] inline bool settle_by_store(ShadowCell& cell, CellEntry own, const ThreadView& view) {
-  const std::uint64_t first = cell.entries[0].load(std::memory_order_acquire);
-  const std::uint64_t second = cell.entries[1].load(std::memory_order_acquire);
+[[gnu::always_inline]] inline bool settle_by_store(std::uint64_t (&entries)[2], CellEntry own, const ThreadView& view) {
+  const std::uint64_t first = entries[0];
+  const std::uint64_t second = entries[1];
   if (is_link(second)) return false;
   QuickPlan plan = next_in_loop<kKind>(CellEntry::from_bits(first), CellEntry::from_bits(second), own);
   if (plan == QuickPlan::kAsk) {
@@ -72,7 +73,7 @@ template <AccessKind kKind>
   const bool is_merged = plan == QuickPlan::kFirstMerged || plan == QuickPlan::kSecondMerged;
   const std::uint64_t value = is_merged ? merged_quickly(takes_second ? second : first, own) : own.bits();
   if (value == 0) return false;
-  cell.entries[takes_second ? 1 : 0].store(value, std::memory_order_release);
+  entries[takes_second ? 1 : 0] = value;
   return true;
 }
 

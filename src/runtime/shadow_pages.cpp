@@ -69,6 +69,10 @@ bool is_spare(std::uint8_t state) { return state == raw(GranuleState::kSpare) ||
 bool is_open_to_all(std::uint8_t state) {
   return state == raw(GranuleState::kRecords) || state == raw(GranuleState::kChains);
 }
+// One thread has it for itself.
+bool is_somebodys(std::uint8_t state) {
+  return state == raw(GranuleState::kFilling) || state == raw(GranuleState::kEmptying);
+}
 bool has_own_records(std::uint8_t state) { return is_open_to_all(state) || state == raw(GranuleState::kBulk); }
 
 // Pages around the first record of a granule that get there with it: a fault each, and another one where a page was
@@ -120,8 +124,42 @@ void give_back_all(Table table, GrowableArray<Address, PageSource>& list) {
   list.clear();
 }
 
+// Leaves each granule where it is in the list for the last time.
+void forget_repetitions(GrowableArray<Address, PageSource>& list) {
+  constexpr int kPlaceBits = 28;
+  constexpr int kNumberBits = 64 - kPlaceBits;
+  static_assert(kTableSize <= Address{1} << kNumberBits);
+  for (std::uint32_t at = 0; at < list.size(); ++at) list[at] = list[at] >> kGranuleShift << kPlaceBits | at;
+  std::sort(list.begin(), list.end());
+  std::uint32_t kept = 0;
+  for (std::uint32_t at = 0; at < list.size(); ++at) {
+    const bool is_last = at + 1 == list.size() || list[at + 1] >> kPlaceBits != list[at] >> kPlaceBits;
+    if (is_last) list[kept++] = list[at] << kNumberBits | list[at] >> kPlaceBits;
+  }
+  list.resize(kept);
+  std::sort(list.begin(), list.end());
+  for (Address& granule : list) granule = (granule & ((Address{1} << kNumberBits) - 1)) << kGranuleShift;
+}
+
+// Of the list, those that are spare still, and each of them once, or not much more often. None of them is missing, so
+// there are not more: what went with a page of the table is counted no longer.
+void tidy_spares(Table table) {
+  constexpr std::uint32_t kFew = 1024;
+  std::uint32_t kept = 0;
+  for (const Address granule : *spares) {
+    const std::uint8_t state = table[granule >> kGranuleShift].load(std::memory_order_relaxed);
+    if (is_spare(state) || state == raw(GranuleState::kEmptying)) (*spares)[kept++] = granule;
+  }
+  spares->resize(kept);
+  if (kept > 2 * spare_count.load(std::memory_order_relaxed) + kFew) forget_repetitions(*spares);
+  if (spare_count.load(std::memory_order_relaxed) > spares->size()) {
+    spare_count.store(spares->size(), std::memory_order_relaxed);
+  }
+}
+
 // Gives back what has not been used for the longest time, if too many are kept.
 void trim_spares(Table table) {
+  tidy_spares(table);
   const std::uint32_t less = most_kept - most_kept / 64;
   most_kept = std::max({kLeastKept, 2 * used_lately, less});
   used_lately = 0;
@@ -136,13 +174,9 @@ void trim_spares(Table table) {
     --left;
   }
   give_back_all(table, *gone);
-  std::uint32_t kept = 0;
-  for (std::uint32_t at = passed; at < spares->size(); ++at) {
-    const Address granule = (*spares)[at];
-    const std::uint8_t state = table[granule >> kGranuleShift].load(std::memory_order_relaxed);
-    if (is_spare(state) || state == raw(GranuleState::kFilling)) (*spares)[kept++] = granule;
-  }
-  spares->resize(kept);
+  if (passed == 0) return;
+  std::copy(spares->begin() + passed, spares->end(), spares->begin());
+  spares->resize(spares->size() - passed);
 }
 
 template <std::uint32_t kSize>
@@ -230,19 +264,26 @@ bool may_have_records(Address begin, std::size_t size) {
 
 namespace {
 
-// Ends kFilling, unless the granule was unmapped meanwhile. Pairs with note_record().
-void finish_filling(Table table, Address granule, GranuleState state) {
-  std::uint8_t expected = raw(GranuleState::kFilling);
+// Ends kFilling or kEmptying, unless the granule was unmapped meanwhile. Pairs with note_record().
+void finish(Table table, Address granule, GranuleState taken, GranuleState state) {
+  std::uint8_t expected = raw(taken);
   table[granule >> kGranuleShift].compare_exchange_strong(expected, raw(state), std::memory_order_release,
                                                           std::memory_order_relaxed);
 }
+void finish_filling(Table table, Address granule, GranuleState state) {
+  finish(table, granule, GranuleState::kFilling, state);
+}
+void finish_emptying(Table table, Address granule, GranuleState state) {
+  finish(table, granule, GranuleState::kEmptying, state);
+}
 
-// Empties the cells of a stale granule, which is kFilling meanwhile. False if it is not stale any more.
+// Empties the cells of a stale granule, which is kEmptying meanwhile: checks take nothing that they find there for a
+// record. False if it is not stale any more.
 [[gnu::noinline]] bool empty_stale(Table table, Address granule, GranuleState afterwards) {
   {
     SpinHolder hold(noting);
     if (table[granule >> kGranuleShift].load(std::memory_order_relaxed) != raw(GranuleState::kStale)) return false;
-    set_state(table, granule, GranuleState::kFilling);
+    set_state(table, granule, GranuleState::kEmptying);
     filling.fetch_add(1, std::memory_order_relaxed);
     if (afterwards == GranuleState::kRecords) {
       forget_spare();
@@ -250,7 +291,7 @@ void finish_filling(Table table, Address granule, GranuleState state) {
     }
   }
   empty_granule(granule);
-  finish_filling(table, granule, afterwards);
+  finish_emptying(table, granule, afterwards);
   filling.fetch_sub(1, std::memory_order_release);  // pairs with lock_granules()
   return true;
 }
@@ -267,11 +308,11 @@ void finish_filling(Table table, Address granule, GranuleState state) {
   }
   {
     SpinHolder hold(noting);
-    const std::uint8_t before = flag.load(std::memory_order_relaxed);
+    const std::uint8_t before = flag.load(std::memory_order_acquire);  // pairs with finish_emptying()
     if (before >= raw(GranuleState::kStale)) return;
     noted->push_back(begin);
     if (before == raw(GranuleState::kSpare)) {
-      flag.store(raw(GranuleState::kRecords), std::memory_order_relaxed);
+      flag.store(raw(GranuleState::kRecords), std::memory_order_release);  // pairs with note_record()
       return forget_spare();
     }
     flag.store(raw(GranuleState::kFilling), std::memory_order_relaxed);
@@ -286,10 +327,10 @@ void finish_filling(Table table, Address granule, GranuleState state) {
   raw_madvise(cell_of(begin), (end - begin) * 2, kPopulateWrite);  // if refused they come one by one
 }
 
-// Until the thread that fills the granule is done.
-[[gnu::noinline]] void wait_while_filling(const std::atomic<std::uint8_t>& flag) {
+// Until the thread that fills the granule, or empties it, is done.
+[[gnu::noinline]] void wait_while_taken(const std::atomic<std::uint8_t>& flag) {
   constexpr std::uint32_t kPatience = 1024;
-  for (std::uint32_t tries = 0; flag.load(std::memory_order_acquire) == raw(GranuleState::kFilling); ++tries) {
+  for (std::uint32_t tries = 0; is_somebodys(flag.load(std::memory_order_acquire)); ++tries) {
     if (tries < kPatience) {
       __builtin_ia32_pause();
     } else {
@@ -306,9 +347,9 @@ void note_record(Address address) {
   std::atomic<std::uint8_t>& flag = table[address >> kGranuleShift];
   // Pairs with finish_filling().
   while (!is_open_to_all(flag.load(std::memory_order_acquire))) [[unlikely]] {
-    note_first_record(table, address & ~(kGranule - 1));
-    wait_while_filling(flag);
-  }
+      note_first_record(table, address & ~(kGranule - 1));
+      wait_while_taken(flag);
+    }
 }
 
 bool note_chain(Address address) {
@@ -344,13 +385,15 @@ FreshGranules::FreshGranules(Address begin, Address end) : begin_(begin & ~(kGra
   {
     SpinHolder hold(noting);
     for (std::uint32_t count = 0; end_ < end && count < kMost; ++count, end_ += kGranule) {
-      const std::uint8_t before = table[end_ >> kGranuleShift].load(std::memory_order_relaxed);
-      if (before >= raw(GranuleState::kRecords)) break;
-      set_state(table, end_, GranuleState::kFilling);
+      // Pairs with finish_emptying().
+      const std::uint8_t before = table[end_ >> kGranuleShift].load(std::memory_order_acquire);
+      if (before > raw(GranuleState::kStale)) break;
+      const bool is_stale = before == raw(GranuleState::kStale);
+      set_state(table, end_, is_stale ? GranuleState::kEmptying : GranuleState::kFilling);
       noted->push_back(end_);
       if (is_spare(before)) {
         forget_spare();
-        if (before == raw(GranuleState::kStale)) stale.set(count);
+        if (is_stale) stale.set(count);
         continue;
       }
       if (first_missing > end_) first_missing = end_;
@@ -364,7 +407,9 @@ FreshGranules::FreshGranules(Address begin, Address end) : begin_(begin & ~(kGra
     raw_madvise(cell_of(first_missing), (end_of_missing - first_missing) * 2, kPopulateWrite);
   }
   for (std::uint32_t count = 0; begin_ + count * kGranule < end_; ++count) {
-    if (stale.has(count)) empty_granule(begin_ + count * kGranule);
+    if (!stale.has(count)) continue;
+    empty_granule(begin_ + count * kGranule);
+    finish_emptying(table, begin_ + count * kGranule, GranuleState::kFilling);
   }
 }
 
@@ -383,8 +428,8 @@ BulkGranule::BulkGranule(Address address) : granule_(address & ~(kGranule - 1)) 
   std::atomic<std::uint8_t>& flag = table[granule_ >> kGranuleShift];
   for (;;) {
     std::uint8_t state = flag.load(std::memory_order_relaxed);
-    if (state == raw(GranuleState::kFilling)) {
-      wait_while_filling(flag);
+    if (is_somebodys(state)) {
+      wait_while_taken(flag);
       continue;
     }
     if (state != raw(GranuleState::kBulk)) return;
@@ -414,6 +459,9 @@ void sweep_granules(bool (*is_empty)(Address granule)) {
   if (table == nullptr) return;
   SpinHolder hold(noting);
   used_lately = std::max(used_lately, noted->size());
+  // Those that were emptied by checks and used again have been noted again.
+  std::sort(noted->begin(), noted->end());
+  noted->resize(static_cast<std::uint32_t>(std::unique(noted->begin(), noted->end()) - noted->begin()));
   std::uint32_t kept = 0;
   for (const Address granule : *noted) {
     const std::atomic<std::uint8_t>& flag = table[granule >> kGranuleShift];
@@ -451,6 +499,11 @@ std::uint32_t drop_granules(Drop (*what_becomes_of)(Address granule, void* argum
 std::uint32_t granules_with_records() {
   SpinHolder hold(noting);
   return noted->size();
+}
+
+std::uint32_t spares_listed() {
+  SpinHolder hold(noting);
+  return spares->size();
 }
 
 // In the child of a fork nobody would go on filling.

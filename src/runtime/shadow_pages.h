@@ -34,13 +34,14 @@ void all_cells_are_given_back();
 // so that records that lie far apart cost a page each and no more.
 inline constexpr int kGranuleShift = 11;  // of the program's memory; its cells take twice as much
 enum class GranuleState : std::uint8_t {
-  kNothing,  // no records, nor a page of cells that is kept
-  kSpare,    // no records; its page of cells is kept, because periods come back to the same memory
-  kStale,    // the same, but the cells are as the last records have left them: whoever wants to use them empties them
-  kRecords,  // perhaps
-  kChains,   // and some that are not in the cells themselves
-  kBulk,     // all of loops: whoever records more of that kind takes the granule for himself meanwhile
-  kFilling,  // one thread is writing records there, or emptying the cells, and nobody else does
+  kNothing,   // no records, nor a page of cells that is kept
+  kSpare,     // no records; its page of cells is kept, because periods come back to the same memory
+  kStale,     // the same, but the cells are as the last records have left them: whoever wants to use them empties them
+  kEmptying,  // no records: one thread is emptying the stale cells, and whoever wants to use them waits
+  kRecords,   // perhaps
+  kChains,    // and some that are not in the cells themselves
+  kBulk,      // all of loops: whoever records more of that kind takes the granule for himself meanwhile
+  kFilling,   // one thread is writing records there, and nobody else does
 };
 [[nodiscard]] constexpr Address end_of_granule(Address address) {
   return ((address >> kGranuleShift) + 1) << kGranuleShift;
@@ -48,7 +49,8 @@ enum class GranuleState : std::uint8_t {
 [[gnu::visibility("hidden")]] extern std::atomic<std::atomic<std::uint8_t>*> granules;
 [[nodiscard]] inline bool may_have_records(Address address) {
   const std::atomic<std::uint8_t>* const table = granules.load(std::memory_order_relaxed);
-  return table == nullptr || table[address >> kGranuleShift].load(std::memory_order_relaxed) >=
+  // Pairs with the end of emptying: what is found in the cells then is newer.
+  return table == nullptr || table[address >> kGranuleShift].load(std::memory_order_acquire) >=
                                  static_cast<std::uint8_t>(GranuleState::kRecords);
 }
 [[nodiscard]] bool may_have_records(Address begin, std::size_t size);
@@ -120,6 +122,8 @@ enum class Drop : std::uint8_t {
 std::uint32_t drop_granules(Drop (*what_becomes_of)(Address granule, void* argument), void* argument);
 // How many may have records.
 [[nodiscard]] std::uint32_t granules_with_records();
+// How long the list of pages that are kept is; for tests.
+[[nodiscard]] std::uint32_t spares_listed();
 // fork: the lock of that table.
 void lock_granules();
 void unlock_granules();

@@ -142,7 +142,8 @@ void activate(ThreadState& thread) {
   if (current.state != nullptr) current.state->local = nullptr;
   current.state = &thread;
   thread.local = &current;
-  current.cell_mask = kCellMask;
+  // A fiber that is in a period is not nudged while it does not run.
+  current.cell_mask = samples && thread.clock.is_sampling() ? 0 : kCellMask;
   current.cell_key = reinterpret_cast<const void*>(shadow_key);
   current.top = thread.saved_top;
   current.bottom = thread.frames + 1;

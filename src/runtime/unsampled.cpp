@@ -95,28 +95,31 @@ void check_word(ThreadState& self, ShadowCell& cell, CellAccess access, Address 
   caught.report(self, access, word);
 }
 
-// The common cases: the cell's only entry is ordered before the access, or such that it
-// cannot race with it and stays. False when it is another case. While it is quiet (sampling.h) entries only go, and an
+// What becomes of the only entry of a cell; kNo: it is another case.
+enum class Alone : std::uint8_t { kNo, kStays, kShrinks, kGoes };
+
+// The common cases: the cell's only entry, which was `bits`, is ordered before the access, or such that it
+// cannot race with it and stays. While it is quiet (sampling.h) entries only go, and an
 // entry that goes as a whole can do so by a store: whoever else takes some of it away takes no more.
-[[gnu::always_inline]] inline bool settle_alone(ShadowCell& cell, const CellAccess& access, const ThreadView& view,
-                                                bool is_quiet) {
-  const std::uint64_t bits = cell.entries[0].load(std::memory_order_acquire);
-  if (cell.entries[1].load(std::memory_order_acquire) != 0) return false;
+[[gnu::always_inline]] inline Alone settle_alone(ShadowCell& cell, std::uint64_t bits, const CellAccess& access,
+                                                 const ThreadView& view, bool is_quiet) {
+  if (cell.entries[1].load(std::memory_order_acquire) != 0) return Alone::kNo;
   const CellEntry entry = CellEntry::from_bits(bits);
   if (!view.happened_before(entry)) {
     const bool collides = entry.conflicts_with(access.kind) && (entry.mask() & access.mask) != 0;
-    return !collides && entry.has_bytes() && !view.is_obsolete(entry);
+    return !collides && entry.has_bytes() && !view.is_obsolete(entry) ? Alone::kStays : Alone::kNo;
   }
   const CellEntry left = left_by_unsampled(entry, access, view);
-  if (left == entry) return cell.entries[0].load(std::memory_order_acquire) == bits;
-  if (is_quiet && !left.has_bytes()) {
+  if (left == entry) return cell.entries[0].load(std::memory_order_acquire) == bits ? Alone::kStays : Alone::kNo;
+  const Alone result = left.has_bytes() ? Alone::kShrinks : Alone::kGoes;
+  if (is_quiet && result == Alone::kGoes) {
     cell.entries[0].store(0, std::memory_order_release);
-    return true;
+    return result;
   }
-  if (!replace_entry(cell.entries[0], bits, left.has_bytes() ? left.bits() : 0)) return false;
+  if (!replace_entry(cell.entries[0], bits, left.has_bytes() ? left.bits() : 0)) return Alone::kNo;
   if (cell.entries[1].load(std::memory_order_seq_cst) != 0) [[unlikely]]
     keep_visible(cell);
-  return true;
+  return result;
 }
 
 // The same for a cell of two entries, as two threads leave them that read the same; while it is quiet. Each goes as a
@@ -169,14 +172,16 @@ class Unsampled {
   [[gnu::always_inline]] void check(ShadowCell& cell, Address word, ByteMask mask) {
     access_.mask = mask;
     ++self_.sampling.checked_accesses[is_write(access_.kind) ? 1 : 0];
-    const std::uint64_t before = cell.entries[0].load(std::memory_order_relaxed);
-    if (!settle_alone(cell, access_, view_, is_quiet_)) {
+    const std::uint64_t before = cell.entries[0].load(std::memory_order_acquire);
+    const Alone settled = settle_alone(cell, before, access_, view_, is_quiet_);
+    if (settled == Alone::kNo) {
       if (is_quiet_ && settle_two(cell, access_, view_)) return;
       return check_word(self_, cell, access_, word, code_and_shape_);
     }
     if (is_quiet_ && mask == 0xff && (before & CellEntry::kMaskBits) != 0) {
+      // Not what is in the cell by now: another thread, which knows more, may have emptied it.
       known_ = before & kEpochAndKind;
-      known_goes_ = cell.entries[0].load(std::memory_order_relaxed) == 0;
+      known_goes_ = settled == Alone::kGoes;
     }
   }
   // To all bytes of as many words, whose entries are like one that was settled before, by epoch and kind: then so are
@@ -273,7 +278,9 @@ void check_unsampled(ThreadState& self, AccessKind kind, const Footprint& footpr
       next_granule = granule_end;
       unsampled.look_whether_quiet();
     }
+    const bool is_over_edge = element_end > granule_end;
     for (Address word = element & ~Address{7}; word < element_end; word += 8) {
+      if (is_over_edge && !may_have_records(word)) continue;  // one of the two granules
       ShadowCell& cell = *cell_of(word);
       if (cell.entries[0].load(std::memory_order_acquire) == 0) continue;
       unsampled.check(cell, word, bytes_in_word(word, element, element_end));

@@ -24,7 +24,7 @@ class ShadowPages : public testing::Test {
     if (!start_stand_in()) GTEST_SKIP() << "no room for the shadow in this process";
     ASSERT_TRUE(granules.load() != nullptr || map_shadow_pages());
     samples = true;
-    size_ = 6000 * kGranule;  // more than are kept
+    size_ = 10000 * kGranule;  // more than are kept
     void* memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     ASSERT_NE(memory, MAP_FAILED);
     begin_ = (reinterpret_cast<Address>(memory) + kGranule - 1) & ~(kGranule - 1);
@@ -216,6 +216,42 @@ TEST_F(ShadowPages, ALinkIsNotedUntilTheRecordsGo) {
   EXPECT_EQ(drop_all(), 0U);
   EXPECT_FALSE(has_chains(granule(0)));
   EXPECT_FALSE(note_chain(granule(0)));
+}
+
+// A process may live for years.
+TEST_F(ShadowPages, ListsDoNotGrowWithEachPeriod) {
+  for (int period = 0; period < 1000; ++period) {
+    for (std::size_t at = 0; at < 64; ++at) put_record(granule(at));
+    EXPECT_EQ(make_all_stale(), 0U);
+  }
+  EXPECT_LE(spares_listed(), 4096U);
+  // As with records that stay, some of which checks remove.
+  put_record(granule(1));
+  for (int period = 0; period < 1000; ++period) {
+    put_record(granule(0));
+    if (period % 4 == 0) sweep_granules([](Address at) { return is_empty(at); });
+    clear_shadow(granule(0), 8);
+    note_emptied(granule(0));
+  }
+  EXPECT_LE(granules_with_records(), 16U);
+}
+
+// Mappings with pages that are kept come and go: what is counted is what is there.
+TEST_F(ShadowPages, WhatGoesWithItsMappingIsNotCountedForEver) {
+  const Address table_page = Address{4096} << kGranuleShift;
+  const Address begin = (begin_ + table_page - 1) & ~(table_page - 1);
+  if (begin + table_page > begin_ + size_) GTEST_SKIP() << "no page of the table lies in the mapping";
+  for (int period = 0; period < 3; ++period) {
+    for (std::size_t at = 0; at < 4000; ++at) put_record(begin + at * kGranule);
+    EXPECT_EQ(make_all_stale(), 0U);
+    cells_are_given_back(begin, table_page);
+  }
+  // Few enough to be kept.
+  for (int period = 0; period < 3; ++period) {
+    for (std::size_t at = 0; at < 100; ++at) put_record(granule(at));
+    EXPECT_EQ(make_all_stale(), 0U);
+    for (std::size_t at = 0; at < 100; ++at) ASSERT_TRUE(is_resident(granule(at))) << period << ' ' << at;
+  }
 }
 
 // Both threads record in granules that have no page of cells yet.
