@@ -38,12 +38,13 @@ one_round() {
   done < <("$results/in_turns" "$turn_ms${record_hz:+:$record_hz}" "${ways[@]#*=}")
 }
 
-# check_outputs NUMBER NAME FILE SCRATCH LABEL...: SCRATCH/LABEL.out is what the plain way put out, or that way has failed.
+# check_outputs NUMBER NAME FILE SCRATCH LABEL...: SCRATCH/LABEL.out is what the way `plain_way` put out (usually plain), or
+# that way has failed.
 check_outputs() {
   local number="$1" name="$2" file="$3" scratch="$4" label
   shift 4
   for label in "$@"; do
-    if ! cmp -s "$scratch/plain.out" "$scratch/$label.out"; then echo "$name $number $label 0 0 1 0" >>"$file"; fi
+    if ! cmp -s "$scratch/${plain_way:-plain}.out" "$scratch/$label.out"; then echo "$name $number $label 0 0 1 0" >>"$file"; fi
   done
 }
 
@@ -151,7 +152,8 @@ has_ended() { ! readlink "/proc/$1/exe"; } # also if nobody has waited for it
 on_processor() { if ((cores > 1)); then echo "taskset -c $1"; fi; }
 
 # Servers: start_NAME PORT [RECORDER...] begins one, under the recorder if there is one, and says in `started` which
-# process it is, or SERVER+RECORDER. stop_NAME PORT ends it. `processes` are those that were begun before.
+# process it is, or SERVER+RECORDER. stop_NAME PORT ends it. `processes` are those that were begun before. `redis_program`
+# and `memcached_program` are other builds than the installed ones, `memcached_memory` the megabytes that it may fill before it throws out what it has.
 start_in_background() {
   local file="$1" has_recorder="$2" job
   shift 2
@@ -171,7 +173,7 @@ start_redis() {
   local port="$1" file="$repository_root/$results/redis-$1.pid" pinned=()
   shift
   if ((${redis_io_threads:-1} == 1)); then read -r -a pinned <<<"$(on_processor 0)"; fi
-  start_in_background "$file" "$(has_any "$@")" "${pinned[@]}" "$@" redis-server --port "$port" --bind 127.0.0.1 --save "" \
+  start_in_background "$file" "$(has_any "$@")" "${pinned[@]}" "$@" "${redis_program:-redis-server}" --port "$port" --bind 127.0.0.1 --save "" \
     --io-threads "${redis_io_threads:-1}" --dir "$results" --logfile redis.log --pidfile "$file"
   wait_until redis-cli -p "$port" ping
 }
@@ -180,7 +182,7 @@ stop_redis() { redis-cli -p "$1" shutdown nosave >/dev/null || true; }
 start_memcached() {
   local port="$1" file="$repository_root/$results/memcached-$1.pid"
   shift
-  start_in_background "$file" "$(has_any "$@")" "$@" memcached -u "$(id -un)" -t 2 -l 127.0.0.1 -p "$port" -P "$file"
+  start_in_background "$file" "$(has_any "$@")" "$@" "${memcached_program:-memcached}" -u "$(id -un)" -t 2 -m "${memcached_memory:-64}" -l 127.0.0.1 -p "$port" -P "$file"
 }
 stop_memcached() { kill "$(cat "$results/memcached-$1.pid")"; }
 
