@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "base/check.h"
 #include "core/chain_rules.h"
 #include "runtime/cell_blocks.h"
 #include "runtime/counters.h"
@@ -12,6 +13,7 @@
 #include "runtime/shadow_memory.h"
 #include "runtime/shadow_pages.h"
 #include "runtime/slots.h"
+#include "runtime/unchecked_code.h"
 
 namespace deadheat::runtime {
 
@@ -27,7 +29,21 @@ void CaughtRaces::add(CellEntry entry) {
   }
 }
 
+namespace {
+
+// What was caught may have expired before (sampling_control.cpp): if code may run without checks, or might at some time
+// since the thread's event began. Order that came after the record may be unknown then; who can have missed some has
+// seen what somebody did who was told, and so sees this as well. While somebody is recording nothing expires.
+bool may_have_expired(const ThreadState& self) {
+  if (!samples || self.clock.is_sampling()) return false;
+  DEADHEAT_DCHECK(self.sampling.depth != 0);
+  return may_run_unchecked() || unchecked_changes() != self.sampling.unchecked_changes;
+}
+
+}  // namespace
+
 void CaughtRaces::report(ThreadState& self, const CellAccess& access, Address word) const {
+  if (count == 0 || may_have_expired(self)) return;
   for (int index = 0; index < count; ++index) report_race(self, entries[index], access, word);
 }
 

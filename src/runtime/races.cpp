@@ -12,7 +12,6 @@
 #include "runtime/racy_words.h"
 #include "runtime/sampling.h"
 #include "runtime/start.h"
-#include "runtime/unchecked_code.h"
 
 namespace deadheat::runtime {
 
@@ -91,9 +90,6 @@ void report_pair(ThreadState& self, CellEntry earlier, const CellAccess& access,
 }  // namespace
 
 void report_race(ThreadState& self, CellEntry earlier, const CellAccess& access, Address word) {
-  // The record has expired and is about to go (sampling_control.cpp). Order that came after it may be unknown already;
-  // who can have missed some has seen what somebody did who was told, and so sees this as well.
-  if (samples && may_run_unchecked()) return;
   // The bytes in common may have come from several places in the code.
   auto left = static_cast<ByteMask>(earlier.mask() & access.mask & ~benign_bytes(word));
   while (left != 0) {

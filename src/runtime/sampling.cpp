@@ -60,6 +60,7 @@ void put(std::uint64_t& place, std::uint64_t value) { __atomic_store_n(&place, v
 void begin_sampling_event(ThreadState& self) {
   ThreadSampling& own = self.sampling;
   if (own.depth++ != 0) return;
+  own.unchecked_changes = unchecked_changes();
   __asm__ volatile("" ::: "memory");  // and the controller's membarrier(2): see sampling_control.cpp
   // First, so that a nudge that comes later is not lost.
   if (current.state == &self && current.cell_mask != kCellMask) [[unlikely]]

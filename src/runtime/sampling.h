@@ -34,8 +34,9 @@ namespace deadheat::runtime {
 
 // Of one thread. Written by the thread itself, read by the controller.
 struct ThreadSampling {
-  std::uint32_t depth = 0;         // of events; not 0: the thread may be recording something
-  bool has_unnamed_locks = false;  // taken while nothing was recorded (on_sync.cpp)
+  std::uint32_t depth = 0;              // of events; not 0: the thread may be recording something
+  bool has_unnamed_locks = false;       // taken while nothing was recorded (on_sync.cpp)
+  std::uint64_t unchecked_changes = 0;  // (unchecked_code.h) when the latest event began outside of a period
   std::uint64_t random = 0;
   std::uint64_t timed_since = 0;  // of the current event; 0: not timed
   std::uint64_t cost = 0;         // ticks of the processor that events took, from those that were timed

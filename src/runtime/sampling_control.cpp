@@ -242,8 +242,8 @@ class Controller {
       quiet_time.store(++quiet_times_, std::memory_order_relaxed);
     }
     drops_all_ = is_late;
-    // What is late is of no use, and need not be gone before code runs without checks: report_race() knows. But if the
-    // next period had to wait for that, too much would be done meanwhile.
+    // What is late is of no use, and need not be gone before code runs without checks: CaughtRaces::report() knows. But
+    // if the next period had to wait for that, too much would be done meanwhile.
     const bool is_early = is_late && has_time_to_drop(now);
     if (is_early) begin_unchecked(now);
     const std::uint64_t granules_before = granules_with_records();

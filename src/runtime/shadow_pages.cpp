@@ -347,9 +347,9 @@ void note_record(Address address) {
   std::atomic<std::uint8_t>& flag = table[address >> kGranuleShift];
   // Pairs with finish_filling().
   while (!is_open_to_all(flag.load(std::memory_order_acquire))) [[unlikely]] {
-      note_first_record(table, address & ~(kGranule - 1));
-      wait_while_taken(flag);
-    }
+    note_first_record(table, address & ~(kGranule - 1));
+    wait_while_taken(flag);
+  }
 }
 
 bool note_chain(Address address) {

@@ -11,6 +11,7 @@ namespace {
 // What the words of all threads say, or soon will. Written by the one thread that
 // controls sampling.
 std::atomic<bool> may_run{false};
+std::atomic<std::uint64_t> changes{0};
 
 void set_all(std::uint64_t value) {
   SpinHolder hold(registry().lock);
@@ -25,12 +26,16 @@ void begin_unchecked_code(bool may) { may_run.store(may, std::memory_order_seq_c
 
 bool may_run_unchecked() { return may_run.load(std::memory_order_relaxed); }
 
+std::uint64_t unchecked_changes() { return changes.load(std::memory_order_relaxed); }
+
 void allow_unchecked_code() {
+  changes.fetch_add(1, std::memory_order_relaxed);
   may_run.store(true, std::memory_order_seq_cst);
   set_all(1);
 }
 
 void forbid_unchecked_code() {
+  changes.fetch_add(1, std::memory_order_relaxed);
   may_run.store(false, std::memory_order_seq_cst);
   set_all(0);
 }

@@ -43,6 +43,8 @@ inline constexpr std::uint64_t kGraceOfUncheckedCode = 50'000;  // nanoseconds
 // Before there are threads: whether it may run until somebody says otherwise.
 void begin_unchecked_code(bool may_run);
 [[nodiscard]] bool may_run_unchecked();
+// How often that was changed.
+[[nodiscard]] std::uint64_t unchecked_changes();
 // Take the registry's lock.
 void allow_unchecked_code();
 void forbid_unchecked_code();

@@ -25,6 +25,7 @@
 #include "runtime/shadow_memory.h"
 #include "runtime/shadow_pages.h"
 #include "runtime/stand_in.h"
+#include "runtime/unchecked_code.h"
 #include "runtime/unsampled.h"
 
 namespace deadheat::runtime {
@@ -39,7 +40,7 @@ class StoppedWriter {
  public:
   explicit StoppedWriter(Address granule) {
     cells_ = reinterpret_cast<Address>(cell_of(granule)) & ~Address{4095};
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = wait;
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGSEGV, &action, &before_);
@@ -67,7 +68,7 @@ class StoppedWriter {
   inline static std::atomic<Address> cells_;
   inline static std::atomic<bool> is_stopped;
   inline static std::atomic<bool> may_go;
-  struct sigaction before_ {};
+  struct sigaction before_{};
 };
 
 // Empties a place after so many instructions of the current thread: as another thread may do at any time.
@@ -75,8 +76,8 @@ class Interruption {
  public:
   // False when `body` took fewer.
   static bool at(int step, std::atomic<std::uint64_t>& place, const std::function<void()>& body) {
-    struct sigaction action {};
-    struct sigaction before {};
+    struct sigaction action{};
+    struct sigaction before{};
     action.sa_sigaction = count;
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGTRAP, &action, &before);
@@ -155,6 +156,31 @@ class StaleCells : public testing::Test {
   Address first_ = 0;
 };
 
+// Who has come upon a record and is stopped before he tells: the record may have expired when he came upon it, unless
+// it could not at any time since.
+TEST_F(StaleCells, WhatMayHaveExpiredIsNotReported) {
+  for (const bool may_expire : {false, true}) {
+    const Address word = granule(may_expire ? 3 : 5) + 64;
+    do_in_period([&] { write(word); });
+    const StoppedWriter stopped(word);
+    std::thread other([&] {
+      run_threads(1, [&](int) {
+        const RuntimeScope scope;
+        const SamplingEvent event(*current.state);
+        check_unsampled(*current.state, AccessKind::kWrite, word, word + 8, kHere);
+      });
+    });
+    StoppedWriter::wait_for();
+    if (may_expire) {
+      allow_unchecked_code();
+      forbid_unchecked_code();
+    }
+    StoppedWriter::let_go();
+    other.join();
+    EXPECT_EQ(races(word), may_expire ? 0U : 1U);
+  }
+}
+
 TEST_F(StaleCells, WhatIsBeingEmptiedHasNoRecords) {
   const std::function<void(Address)> ways[] = {
       [](Address word) { note_record(word); },
@@ -171,6 +197,7 @@ TEST_F(StaleCells, WhatIsBeingEmptiedHasNoRecords) {
     EXPECT_FALSE(may_have_records(word));
     run_threads(1, [&](int) {
       const RuntimeScope scope;
+      const SamplingEvent event(*current.state);
       check_unsampled(*current.state, AccessKind::kRead, word, word + 8, kHere);
     });
     EXPECT_EQ(races(word), 0U);
@@ -189,6 +216,7 @@ TEST_F(StaleCells, ElementsOverTheEdgeOfAGranuleMeetNone) {
   do_in_period([&] { write(edge + kOneGranule); });
   run_threads(1, [&](int) {
     const RuntimeScope scope;
+    const SamplingEvent event(*current.state);
     check_unsampled(*current.state, AccessKind::kWrite, Footprint{edge - 4, kOneGranule, 2, 8}, kHere);
   });
   EXPECT_EQ(races(edge - 8), 0U);
@@ -284,7 +312,9 @@ TEST_F(StaleCells, ACellThatChangesSaysNothingOfThoseBesideIt) {
   period_is_open = true;
   run_threads(1, [&](int) {
     current.cell_mask = 0;
-    { const SamplingEvent event(*current.state); }
+    {
+      const SamplingEvent event(*current.state);
+    }
     const RuntimeScope scope;
     const auto entry_of_epoch = [](std::uint64_t epoch_bits) {
       return CellEntry::from_bits(epoch_bits | CellEntry(ShortEpoch{}, 0, AccessKind::kWrite, OriginId{3}).bits());
@@ -325,6 +355,7 @@ TEST_F(StaleCells, ACellThatIsEmptiedSaysNothingOfThoseBesideIt) {
   quiet_time = 1;
   run_threads(1, [&](int) {
     const RuntimeScope scope;
+    const SamplingEvent event(*current.state);
     const auto check = [&] {
       for (Address at = 0; at < kSome; ++at) cell_of(begin + at * 8)->entries[0] = foreign;
       Interruption::begins();
@@ -376,6 +407,7 @@ TEST_F(StaleCells, NothingOfAPeriodIsLostAndNothingOfAnEarlierOneMet) {
         const Footprint all{granule(0) + lane * 8, 32, kWordsUsed / 4, 8};
         while (recording != 0) {
           const RuntimeScope scope;
+          const SamplingEvent event(*current.state);
           check_unsampled(*current.state, AccessKind::kRead, all, kHere + 64);
           if (own.below(4) == 0) static_cast<void>(empty_if_stale(granule(own.below(kUsed))));
         }
@@ -416,6 +448,7 @@ TEST_F(StaleCells, NothingOfAPeriodIsLostAndNothingOfAnEarlierOneMet) {
       for (std::size_t word = 0; word < kWordsUsed; ++word) before[word] = races(granule(0) + word * 8);
       run_threads(1, [&](int) {
         const RuntimeScope scope;
+        const SamplingEvent event(*current.state);
         check_unsampled(*current.state, AccessKind::kRead, granule(0), granule(kUsed), kHere + 128);
       });
       quiet_time = 0;

@@ -38,6 +38,7 @@ void record(Address address) {
 
 void pass_by(AccessKind kind, Address begin, std::size_t size) {
   RuntimeScope scope;
+  const SamplingEvent event(*current.state);
   check_unsampled(*current.state, kind, begin, begin + size, kCode);
 }
 
