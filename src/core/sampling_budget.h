@@ -13,7 +13,9 @@
 //
 // Records of one step are still there in the next ones. A step without sampling is therefore
 // not quite free, and the cost is underestimated by the share of it that comes later than
-// a step.
+// a step. What all steps together took, by the pace of code that nothing is asked of, has no such gap, but is wrong
+// where the program's pace changes. So it has no part in how much a rate costs; only when it is above the budget, less
+// is aimed at.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +46,10 @@ class SamplingBudget {
   // What it is between steps without sampling.
   [[nodiscard]] double usual_rate() const { return rate_; }
 
-  void end_step(const Step& step) {
+  // `so_far`: the share of processor time that sampling took since the beginning, by the program's pace.
+  void end_step(const Step& step, double so_far) {
+    const double above = so_far > budget_ ? budget_ / so_far : 1;
+    aim_ = limited(budget_ * above * above, budget_ / kLargestStepDown, budget_);
     Sum& sum = is_idle() ? idle_ : sampled_;
     sum.add(step);
     if (!is_idle()) rate_ = next_rate();
@@ -87,7 +92,7 @@ class SamplingBudget {
 
   [[nodiscard]] double next_rate() const {
     const double cost = cost_of_sampling();
-    const double rate = cost > 0 ? budget_ * sampled_.rate() / cost : most_;
+    const double rate = cost > 0 ? aim_ * sampled_.rate() / cost : most_;
     return limited(limited(rate, rate_ / kLargestStepDown, rate_ * kLargestStepUp), kLeastRate, most_);
   }
 
@@ -96,6 +101,7 @@ class SamplingBudget {
   }
 
   double budget_ = 0;
+  double aim_ = 0;
   double most_ = 1;
   double rate_ = 0;
   std::uint64_t count_ = 0;

@@ -369,7 +369,9 @@ class Controller {
     step.progress = since(now.sums.progress, budget_base_.sums.progress);
     step.rate = since(now.work.sampled, budget_base_.work.sampled) / since(now.work.all + 1, budget_base_.work.all);
     budget_base_ = now;
-    budget_steps_.end_step(step);
+    const double all = since(now.processor, budget_begin_.processor);
+    const double plain = static_cast<double>(now.in_time(at_least_zero(now.work.all, budget_begin_.work.all)));
+    budget_steps_.end_step(step, 1 - plain / all);
     periods_.set_rate(budget_steps_.rate(), now.work);
   }
 
@@ -437,7 +439,7 @@ class Controller {
     if (budget != 0) begin_budget(measure());
   }
   void begin_budget(const Measured& now) {
-    budget_base_ = now;
+    budget_begin_ = budget_base_ = now;
     budget_steps_.begin(static_cast<double>(budget_) / raw_report::kWholeRate, most_);
     periods_.set_rate(budget_steps_.rate(), now.work);
   }
@@ -503,7 +505,8 @@ class Controller {
   std::uint64_t budget_ = 0;
   double most_ = 1;  // with a budget: the rate at most
   SamplingBudget budget_steps_;
-  Measured budget_base_;  // when its step began
+  Measured budget_begin_;  // when it was set
+  Measured budget_base_;   // when its step began
   SpinLock lock_;
   raw_report::Sampling totals_;  // lock_
 };

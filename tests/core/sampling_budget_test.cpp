@@ -39,7 +39,7 @@ double cost_of(Program program, double budget, double most = 1) {
   for (int step = 0; step < 400; ++step) {
     const double rate = control.rate();
     if (step >= 200 && rate > 0) sum += program.cost_per_rate * rate / (1 + program.cost_per_rate * rate);
-    control.end_step(program.step(rate));
+    control.end_step(program.step(rate), 0);
   }
   return sum / 150;  // three of four are sampled
 }
@@ -69,6 +69,25 @@ TEST(SamplingBudget, NoiseDoesNotExceedTheBudgetByMuch) {
   EXPECT_GT(cost_of(program, 0.05), 0.01);
 }
 
+// Records that slow down the steps without sampling, too, for instance.
+TEST(SamplingBudget, WhatNoStepShowsIsMadeUpForByTheWholeRun) {
+  const auto whole_cost = [](bool is_told) {
+    SamplingBudget control;
+    control.begin(0.05, 1);
+    Program shown{10};
+    double sum = 0;
+    for (int step = 0; step < 400; ++step) {
+      const double really = 2 * shown.cost_per_rate * control.rate();
+      sum += really / (1 + really);
+      control.end_step(shown.step(control.rate()), is_told ? sum / (step + 1) : 0);
+    }
+    return sum / 400;
+  };
+  EXPECT_GT(whole_cost(false), 0.065);
+  EXPECT_LT(whole_cost(true), 0.06);
+  EXPECT_GT(whole_cost(true), 0.045);
+}
+
 TEST(SamplingBudget, TheRateIsNeverAboveTheLimit) { EXPECT_NEAR(cost_of({1}, 0.5, 0.01), 0.01, 0.001); }
 
 TEST(SamplingBudget, EveryFourthStepIsIdle) {
@@ -78,7 +97,7 @@ TEST(SamplingBudget, EveryFourthStepIsIdle) {
   for (int step = 0; step < 20; ++step) {
     EXPECT_EQ(control.rate() == 0, step % 4 == 0) << step;
     EXPECT_GT(control.usual_rate(), 0);
-    control.end_step(program.step(control.rate()));
+    control.end_step(program.step(control.rate()), 0);
   }
 }
 
