@@ -131,18 +131,7 @@ load_real() {
 
 # table_of_real FILE: medians of what one_round has written, with least and greatest; what sample_once has written.
 table_of_real() {
-  awk -v sampled_file="$1.sampled" '
-    function sort(values, number,    at, other, kept) {
-      for (at = 2; at <= number; ++at) {
-        kept = values[at]
-        for (other = at - 1; other >= 1 && values[other] > kept; --other) values[other + 1] = values[other]
-        values[other + 1] = kept
-      }
-    }
-    function median(values, number) {
-      sort(values, number)
-      return number % 2 ? values[(number + 1) / 2] : (values[number / 2] + values[number / 2 + 1]) / 2
-    }
+  awk -v sampled_file="$1.sampled" "$awk_median"'
     function complete(name,    w) {
       for (w = 1; w <= ways; ++w) if ((name, way[w]) in failed) return 0
       return 1

@@ -48,21 +48,25 @@ check_outputs() {
   done
 }
 
+# For awk: sorts the values, too.
+readonly awk_median='
+  function sort(values, number,    at, other, kept) {
+    for (at = 2; at <= number; ++at) {
+      kept = values[at]
+      for (other = at - 1; other >= 1 && values[other] > kept; --other) values[other + 1] = values[other]
+      values[other + 1] = kept
+    }
+  }
+  function median(values, number) {
+    sort(values, number)
+    return number % 2 ? values[(number + 1) / 2] : (values[number / 2] + values[number / 2 + 1]) / 2
+  }
+'
+
 # compare_ways FILE ALIKE: rows of a table from what one_round has written; the first way of a name is what the others are
 # compared to. ALIKE is said of those that did the same. In names _ stands for a blank.
 compare_ways() {
-  awk -v alike="$2" '
-    function sort(values, number,    at, other, kept) {
-      for (at = 2; at <= number; ++at) {
-        kept = values[at]
-        for (other = at - 1; other >= 1 && values[other] > kept; --other) values[other + 1] = values[other]
-        values[other + 1] = kept
-      }
-    }
-    function median(values, number) {
-      sort(values, number)
-      return number % 2 ? values[(number + 1) / 2] : (values[number / 2] + values[number / 2 + 1]) / 2
-    }
+  awk -v alike="$2" "$awk_median"'
     # How many of the sorted values are left out at each end.
     function left_out(number,    term, sum, count) {
       term = 0.5 ^ number
