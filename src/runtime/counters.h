@@ -17,6 +17,7 @@ enum class Loss : std::uint8_t {
   kReportNotSent,
   kFramesLost,
   kLateFootprint,
+  kLateLookup,
   kCount,
 };
 
@@ -29,6 +30,7 @@ inline constexpr const char* kLossNames[] = {
     "findings that could not be sent",
     "calls not in stacks: deeper than 131072",
     "accesses to large blocks, checked after they ended",
+    "functions of libraries that were looked up late",
 };
 
 extern std::atomic<std::uint64_t> losses[static_cast<int>(Loss::kCount)];

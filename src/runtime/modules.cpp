@@ -74,39 +74,11 @@ struct ModuleRange {
 constexpr std::uint32_t kKnownModules = 512;
 ModuleRange known_modules[kKnownModules];
 std::uint32_t known_module_count = 0;
-SpinLock knowing_modules;
+char* known_packet = nullptr;  // of kModulesPacket bytes
+SpinLock knowing_modules;      // protects the three
 
-}  // namespace
-
-void forget_unloaded_modules(void (*visit)(std::uint64_t begin, std::uint64_t end)) {
-  char* buffer = static_cast<char*>(PageSource::try_allocate(kModulesPacket));
-  if (buffer == nullptr) return;
-  ModulesBuilder builder;
-  builder.buffer = buffer;
-  dl_iterate_phdr(add_module, &builder);
-  const raw_report::Module* now = modules_of(buffer);
-  SpinHolder hold(knowing_modules);
-  for (std::uint32_t index = 0; index < known_module_count; ++index) {
-    bool is_there = false;
-    for (std::uint32_t other = 0; other < builder.count; ++other) {
-      is_there =
-          is_there || (now[other].begin == known_modules[index].begin && now[other].end == known_modules[index].end);
-    }
-    if (!is_there) visit(known_modules[index].begin, known_modules[index].end);
-  }
-  known_module_count = builder.count < kKnownModules ? builder.count : kKnownModules;
-  for (std::uint32_t index = 0; index < known_module_count; ++index) {
-    known_modules[index] = {now[index].begin, now[index].end};
-  }
-  PageSource::release(buffer, kModulesPacket);
-}
-
-void send_modules() {
-  char* buffer = static_cast<char*>(PageSource::try_allocate(kModulesPacket));
-  if (buffer == nullptr) return;
-  ModulesBuilder builder;
-  builder.buffer = buffer;
-  dl_iterate_phdr(add_module, &builder);
+void finish_packet(ModulesBuilder& builder) {
+  char* const buffer = builder.buffer;
   char* paths = reinterpret_cast<char*>(modules_of(buffer) + builder.count);
   const std::size_t room = static_cast<std::size_t>(buffer + kModulesPacket - paths);
   std::size_t used = 0;
@@ -122,8 +94,41 @@ void send_modules() {
   modules->path_bytes = static_cast<std::uint32_t>(used);
   header->kind = PacketKind::kModules;
   header->size = static_cast<std::uint32_t>(paths + used - buffer);
-  send_packet(header);
-  PageSource::release(buffer, kModulesPacket);
 }
+
+}  // namespace
+
+void note_modules(void (*visit_unloaded)(std::uint64_t begin, std::uint64_t end)) {
+  char* buffer = static_cast<char*>(PageSource::try_allocate(kModulesPacket));
+  if (buffer == nullptr) return;
+  ModulesBuilder builder;
+  builder.buffer = buffer;
+  dl_iterate_phdr(add_module, &builder);
+  finish_packet(builder);
+  const raw_report::Module* now = modules_of(buffer);
+  SpinHolder hold(knowing_modules);
+  for (std::uint32_t index = 0; index < known_module_count; ++index) {
+    bool is_there = false;
+    for (std::uint32_t other = 0; other < builder.count; ++other) {
+      is_there =
+          is_there || (now[other].begin == known_modules[index].begin && now[other].end == known_modules[index].end);
+    }
+    if (!is_there) visit_unloaded(known_modules[index].begin, known_modules[index].end);
+  }
+  known_module_count = builder.count < kKnownModules ? builder.count : kKnownModules;
+  for (std::uint32_t index = 0; index < known_module_count; ++index) {
+    known_modules[index] = {now[index].begin, now[index].end};
+  }
+  char* const old = known_packet;
+  known_packet = buffer;
+  if (old != nullptr) PageSource::release(old, kModulesPacket);
+}
+
+void send_modules() {
+  SpinHolder hold(knowing_modules);
+  if (known_packet != nullptr) send_packet(reinterpret_cast<PacketHeader*>(known_packet));
+}
+
+void unlock_modules_in_child() { knowing_modules.reset(); }
 
 }  // namespace deadheat::runtime

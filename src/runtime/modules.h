@@ -7,11 +7,15 @@
 
 namespace deadheat::runtime {
 
-// Sends the list of modules as they are now.
+// Notes the modules that are mapped now, and calls visit_unloaded(begin, end) for each that was at the
+// last call and is gone. Takes a lock of the dynamic linker: at start, and where the program loads
+// or unloads a library itself.
+void note_modules(void (*visit_unloaded)(Address begin, Address end));
+
+// Sends the list of those that were noted last; in any thread, at any time.
 void send_modules();
 
-// Compares the modules that are mapped now with those at the last call and calls
-// visit(begin, end) for each that is gone.
-void forget_unloaded_modules(void (*visit)(Address begin, Address end));
+// In the child of a fork, where nobody else exists.
+void unlock_modules_in_child();
 
 }  // namespace deadheat::runtime

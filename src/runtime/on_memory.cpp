@@ -147,7 +147,7 @@ void forget_memory(ThreadState& self, Address begin, std::size_t size) {
 void on_modules_changed(ThreadState& /*self*/) {
   if (is_off()) return;
   RuntimeScope scope;
-  forget_unloaded_modules([](Address begin, Address end) { forget_memory(*current.state, begin, end - begin); });
+  note_modules([](Address begin, Address end) { forget_memory(*current.state, begin, end - begin); });
   if (has_listener()) send_modules();
 }
 

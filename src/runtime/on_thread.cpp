@@ -219,6 +219,7 @@ void on_fork_child() {
     current.state->info->os_id = static_cast<std::uint32_t>(raw_call(SYS_gettid));
     publish_epoch(*current.state);
   }
+  unlock_modules_in_child();
   send_hello();
   send_modules();
   if (is_recording()) on_recording_child();

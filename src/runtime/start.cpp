@@ -9,6 +9,7 @@
 #include "runtime/footprints.h"
 #include "runtime/hand_off.h"
 #include "runtime/heap_table.h"
+#include "runtime/intercept/interceptor.h"
 #include "runtime/intercept/preparation.h"
 #include "runtime/large_globals.h"
 #include "runtime/modules.h"
@@ -61,7 +62,8 @@ void find_main_stack(ThreadState& main) {
 
 void start() {
   RuntimeScope scope;
-  // First of all, while nothing of our own is mapped.
+  find_all_real();
+  // While nothing of our own is mapped.
   if (map_shadow() == ShadowState::kNoRoom) {
     switch_off(
         "no room for the shadow memory (address space limited?); the program runs unchecked; see 'deadheat doctor'");
@@ -85,7 +87,7 @@ void start() {
   activate(*main);
   prepare_interceptors();
   HeapTable::begin();
-  forget_unloaded_modules([](std::uint64_t, std::uint64_t) {});  // none so far: notes what is there
+  note_modules([](std::uint64_t, std::uint64_t) {});  // none so far
   if (options().slim && !samples) for_each_large_global(kSmallestRegion, make_region);
   if (has_listener()) {
     send_hello();

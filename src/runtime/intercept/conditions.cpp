@@ -21,23 +21,6 @@
 namespace deadheat::runtime {
 namespace {
 
-// As RealFunction, for the version of today's pthread_cond_t.
-template <class Function>
-class RealCondition {
- public:
-  [[nodiscard]] Function* get(const char* name) {
-    void* known = address_.load(std::memory_order_relaxed);
-    if (known == nullptr) [[unlikely]] {
-      known = find_real(name, "GLIBC_2.3.2");
-      address_.store(known, std::memory_order_relaxed);  // all writers store the same
-    }
-    return reinterpret_cast<Function*>(known);
-  }
-
- private:
-  std::atomic<void*> address_{nullptr};
-};
-
 // Signalling uses the object, so whoever frees its memory must know that it is over:
 // a waiter that was only told by the mutex does not. One word stands for the object.
 void report_used(const volatile void* condition, Address code) { report_read(condition, sizeof(Address), code); }
@@ -73,9 +56,11 @@ int condition_ended(int result, const volatile void* condition, Address code) {
 }  // namespace
 }  // namespace deadheat::runtime
 
-#define DEADHEAT_ORIGINAL_CONDITION(name)                                    \
-  static constinit RealCondition<decltype(replaced_##name)> original_##name; \
-  auto* const original = original_##name.get(#name)
+// As DEADHEAT_ORIGINAL, for the version of today's pthread_cond_t.
+#define DEADHEAT_ORIGINAL_CONDITION(name)                                   \
+  DEADHEAT_LOOKED_UP(name, #name "@GLIBC_2.3.2");                           \
+  static constinit RealFunction<decltype(replaced_##name)> original_##name; \
+  auto* const original = original_##name.get(name_of_##name)
 
 using namespace deadheat::runtime;
 

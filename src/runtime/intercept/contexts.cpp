@@ -182,6 +182,7 @@ struct ContextMaking {
 };
 
 __attribute__((visibility("hidden"), used)) void* deadheat_getting_context(const ucontext_t* place) {
+  DEADHEAT_LOOKED_UP(getcontext, "getcontext");
   static constinit RealFunction<int(ucontext_t*)> original;
   if (is_observing()) {
     (void)self();
@@ -192,6 +193,7 @@ __attribute__((visibility("hidden"), used)) void* deadheat_getting_context(const
 
 __attribute__((visibility("hidden"), used)) ContextMaking deadheat_making_context(ucontext_t* place, void* function,
                                                                                   Address code) {
+  DEADHEAT_LOOKED_UP(makecontext, "makecontext");
   static constinit RealFunction<void(ucontext_t*, void (*)(), int, ...)> original;
   ContextMaking result{reinterpret_cast<void*>(original.get("makecontext")), function};
   if (!is_observing() || program_decides() || place->uc_stack.ss_sp == nullptr) return result;

@@ -4,8 +4,8 @@
 // libstdc++'s own would come to our malloc anyway; they are replaced so that a
 // block's allocation site is the caller of new. When there is no memory,
 // libstdc++'s operator is called after all: it knows the new handler and how to
-// throw. It is looked up only then, because the runtime also lives in programs
-// without libstdc++. The exception passes through our frames, which have nothing
+// throw. There may be none, because the runtime also lives in programs without
+// libstdc++. The exception passes through our frames, which have nothing
 // to clean up.
 //
 // A program that linked libstdc++ statically may have no other operator new than
@@ -72,25 +72,34 @@ using namespace deadheat::runtime;
 // The symbols: nw = new, na = new[], dl = delete, da = delete[]; m = size_t,
 // Pv = void*, St11align_val_t and RKSt9nothrow_t the tags.
 
-DEADHEAT_REPLACE(void*, _Znwm, std::size_t size) { return new_or_throw(size, "_Znwm", DEADHEAT_CALLER); }
-DEADHEAT_REPLACE(void*, _Znam, std::size_t size) { return new_or_throw(size, "_Znam", DEADHEAT_CALLER); }
+DEADHEAT_LOOKED_UP(Znwm, "_Znwm");
+DEADHEAT_LOOKED_UP(Znam, "_Znam");
+DEADHEAT_LOOKED_UP(ZnwmRKSt9nothrow_t, "_ZnwmRKSt9nothrow_t");
+DEADHEAT_LOOKED_UP(ZnamRKSt9nothrow_t, "_ZnamRKSt9nothrow_t");
+DEADHEAT_LOOKED_UP(ZnwmSt11align_val_t, "_ZnwmSt11align_val_t");
+DEADHEAT_LOOKED_UP(ZnamSt11align_val_t, "_ZnamSt11align_val_t");
+DEADHEAT_LOOKED_UP(ZnwmSt11align_val_tRKSt9nothrow_t, "_ZnwmSt11align_val_tRKSt9nothrow_t");
+DEADHEAT_LOOKED_UP(ZnamSt11align_val_tRKSt9nothrow_t, "_ZnamSt11align_val_tRKSt9nothrow_t");
+
+DEADHEAT_REPLACE(void*, _Znwm, std::size_t size) { return new_or_throw(size, name_of_Znwm, DEADHEAT_CALLER); }
+DEADHEAT_REPLACE(void*, _Znam, std::size_t size) { return new_or_throw(size, name_of_Znam, DEADHEAT_CALLER); }
 DEADHEAT_REPLACE(void*, _ZnwmRKSt9nothrow_t, std::size_t size, NothrowTag tag) {
-  return new_or_null(size, tag, "_ZnwmRKSt9nothrow_t", DEADHEAT_CALLER);
+  return new_or_null(size, tag, name_of_ZnwmRKSt9nothrow_t, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(void*, _ZnamRKSt9nothrow_t, std::size_t size, NothrowTag tag) {
-  return new_or_null(size, tag, "_ZnamRKSt9nothrow_t", DEADHEAT_CALLER);
+  return new_or_null(size, tag, name_of_ZnamRKSt9nothrow_t, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(void*, _ZnwmSt11align_val_t, std::size_t size, Alignment alignment) {
-  return new_aligned_or_throw(size, alignment, "_ZnwmSt11align_val_t", DEADHEAT_CALLER);
+  return new_aligned_or_throw(size, alignment, name_of_ZnwmSt11align_val_t, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(void*, _ZnamSt11align_val_t, std::size_t size, Alignment alignment) {
-  return new_aligned_or_throw(size, alignment, "_ZnamSt11align_val_t", DEADHEAT_CALLER);
+  return new_aligned_or_throw(size, alignment, name_of_ZnamSt11align_val_t, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(void*, _ZnwmSt11align_val_tRKSt9nothrow_t, std::size_t size, Alignment alignment, NothrowTag tag) {
-  return new_aligned_or_null(size, alignment, tag, "_ZnwmSt11align_val_tRKSt9nothrow_t", DEADHEAT_CALLER);
+  return new_aligned_or_null(size, alignment, tag, name_of_ZnwmSt11align_val_tRKSt9nothrow_t, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(void*, _ZnamSt11align_val_tRKSt9nothrow_t, std::size_t size, Alignment alignment, NothrowTag tag) {
-  return new_aligned_or_null(size, alignment, tag, "_ZnamSt11align_val_tRKSt9nothrow_t", DEADHEAT_CALLER);
+  return new_aligned_or_null(size, alignment, tag, name_of_ZnamSt11align_val_tRKSt9nothrow_t, DEADHEAT_CALLER);
 }
 
 DEADHEAT_REPLACE(void, _ZdlPv, void* block) { free_block(block, DEADHEAT_CALLER); }

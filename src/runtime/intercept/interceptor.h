@@ -7,7 +7,7 @@
 // LD_PRELOAD, static). Functions that only our runtime has (annotations, hooks)
 // are defined by DEADHEAT_INTERCEPT; functions that libc has as well by
 // DEADHEAT_REPLACE (replace.h), because libc's headers stand in the way. The real
-// function is looked up once, by dlsym(RTLD_NEXT); until the runtime is ready, and
+// function is looked up at start, by dlsym(RTLD_NEXT); until the runtime is ready, and
 // inside the runtime, interceptors do nothing but call it.
 #pragma once
 
@@ -19,18 +19,19 @@
 namespace deadheat::runtime {
 
 // The next definition of the symbol after ours; ends the process with one line
-// if there is none, which means that libc lacks a function its headers have.
+// if there is none, which means that libc lacks a function its headers have. The
+// name of a version may follow: "pthread_cond_wait@GLIBC_2.3.2"; another version does
+// if there is none of that name. Each name is to be listed by DEADHEAT_LOOKED_UP.
 [[nodiscard]] void* find_real(const char* name);
-// The same for one version of the symbol, e.g. "GLIBC_2.3.2"; falls back to any.
-[[nodiscard]] void* find_real(const char* name, const char* version);
 // nullptr if there is none.
 [[nodiscard]] void* find_real_or_null(const char* name);
-// Looks up all functions that have a DEADHEAT_ORIGINAL, so that find_real() will
-// not ask the dynamic linker, and take its lock, for any of them. Any thread; again
-// and again costs nothing.
+// Looks up all functions that are listed, so that find_real() will not ask the dynamic linker,
+// and take its lock, for any of them. Once, at start.
 void find_all_real();
+// The same for those that were missing. After a library was loaded.
+void find_missing_real();
 
-// Looked up at the first call; any thread, also before constructors have run.
+// Asks for it at the first call; any thread, also before constructors have run.
 template <class Function>
 class RealFunction {
  public:
@@ -62,5 +63,9 @@ class RealFunction {
 }  // namespace deadheat::runtime
 
 #define DEADHEAT_INTERCEPT(result, name, ...) extern "C" __attribute__((visibility("default"))) result name(__VA_ARGS__)
+
+// Puts a name on the list of functions that are looked up at start. `tag` is a word of the caller's own.
+#define DEADHEAT_LOOKED_UP(tag, name) \
+  static constexpr char name_of_##tag[] __attribute__((section("deadheat_originals"), used)) = name
 
 #define DEADHEAT_CALLER (reinterpret_cast<::deadheat::Address>(__builtin_return_address(0)))

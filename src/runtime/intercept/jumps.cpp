@@ -117,6 +117,9 @@ void go_back(const __jmp_buf_tag* environment) {
   }
 }
 
+DEADHEAT_LOOKED_UP(underscore_setjmp, "_setjmp");
+DEADHEAT_LOOKED_UP(setjmp, "setjmp");
+DEADHEAT_LOOKED_UP(sigsetjmp, "__sigsetjmp");
 constinit RealFunction<int(__jmp_buf_tag*)> real_underscore_setjmp;
 constinit RealFunction<int(__jmp_buf_tag*)> real_setjmp;
 constinit RealFunction<int(__jmp_buf_tag*, int)> real_sigsetjmp;

@@ -33,7 +33,7 @@ void fill(void* to, int value, std::size_t size) {
 
 bool can_look_up() { return runtime_is_ready.load(std::memory_order_relaxed); }
 
-// A real function that is looked up by its first call: that is the quickest to ask, a jump by way
+// A real function that is asked for by its first call: that is the quickest to ask, a jump by way
 // of a pointer that is always there.
 template <class Function>
 using Pointer = std::atomic<Function*>;
@@ -49,17 +49,26 @@ constinit Pointer<Copy> real_move{first_move};
 constinit Pointer<Set> real_set{first_set};
 constinit Pointer<Compare> real_compare{first_compare};
 
+DEADHEAT_LOOKED_UP(copy, "memcpy");
+DEADHEAT_LOOKED_UP(move, "memmove");
+DEADHEAT_LOOKED_UP(set, "memset");
+DEADHEAT_LOOKED_UP(compare, "memcmp");
+
 template <class Function>
 Function* look_up(Pointer<Function>& pointer, const char* name) {
   auto* const found = reinterpret_cast<Function*>(find_real(name));
   pointer.store(found, std::memory_order_relaxed);  // all writers store the same
   return found;
 }
-void* first_copy(void* to, const void* from, std::size_t size) { return look_up(real_copy, "memcpy")(to, from, size); }
-void* first_move(void* to, const void* from, std::size_t size) { return look_up(real_move, "memmove")(to, from, size); }
-void* first_set(void* to, int value, std::size_t size) { return look_up(real_set, "memset")(to, value, size); }
+void* first_copy(void* to, const void* from, std::size_t size) {
+  return look_up(real_copy, name_of_copy)(to, from, size);
+}
+void* first_move(void* to, const void* from, std::size_t size) {
+  return look_up(real_move, name_of_move)(to, from, size);
+}
+void* first_set(void* to, int value, std::size_t size) { return look_up(real_set, name_of_set)(to, value, size); }
 int first_compare(const void* left, const void* right, std::size_t size) {
-  return look_up(real_compare, "memcmp")(left, right, size);
+  return look_up(real_compare, name_of_compare)(left, right, size);
 }
 
 template <class Function>

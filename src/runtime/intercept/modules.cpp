@@ -153,6 +153,7 @@ int visit_module(dl_phdr_info* module, std::size_t size, void* argument) {
 }
 
 void report_modules() {
+  if (current.inside == 0) find_missing_real();
   if (!is_observing()) return;
   const KeepErrno keep;
   on_modules_changed(self());
@@ -186,7 +187,6 @@ DEADHEAT_REPLACE(void*, dlmopen, Lmid_t space, const char* name, int mode) {
 DEADHEAT_REPLACE(int, dl_iterate_phdr, ModuleVisit* visit, void* argument) {
   DEADHEAT_ORIGINAL(dl_iterate_phdr);
   if (!is_observing()) return original(visit, argument);
-  find_all_real();  // dlsym() in the callback and dlopen() elsewhere would wait for each other
   ModuleVisitor visitor{visit, argument};
   return original(visit_module, &visitor);
 }

@@ -117,6 +117,9 @@ class GuardFunction {
   std::atomic<void*> address_{nullptr};
 };
 
+DEADHEAT_LOOKED_UP(guard_acquire, "__cxa_guard_acquire");
+DEADHEAT_LOOKED_UP(guard_release, "__cxa_guard_release");
+DEADHEAT_LOOKED_UP(guard_abort, "__cxa_guard_abort");
 constinit GuardFunction<int(Guard*)> real_acquire;
 constinit GuardFunction<void(Guard*)> real_release;
 constinit GuardFunction<void(Guard*)> real_abort;
@@ -145,7 +148,7 @@ DEADHEAT_REPLACE(void, call_once, once_flag* flag, void (*initialise)()) {
 }
 
 DEADHEAT_REPLACE(int, __cxa_guard_acquire, Guard* guard) {
-  const int must_initialise = real_acquire.get("__cxa_guard_acquire", acquire_guard)(guard);
+  const int must_initialise = real_acquire.get(name_of_guard_acquire, acquire_guard)(guard);
   // Also when it is our turn: an initialiser that threw comes before us.
   if (is_observing()) on_once_observed(self(), address_of(guard), DEADHEAT_CALLER);
   return must_initialise;
@@ -156,10 +159,10 @@ DEADHEAT_REPLACE(void, __cxa_guard_release, Guard* guard) {
     on_once_completing(self(), address_of(guard), DEADHEAT_CALLER);
     __tsan_atomic8_store(reinterpret_cast<std::uint8_t*>(guard), kGuardDone, __ATOMIC_RELEASE);
   }
-  real_release.get("__cxa_guard_release", release_guard)(guard);
+  real_release.get(name_of_guard_release, release_guard)(guard);
 }
 
 DEADHEAT_REPLACE(void, __cxa_guard_abort, Guard* guard) {
   if (is_observing()) on_once_completing(self(), address_of(guard), DEADHEAT_CALLER);
-  real_abort.get("__cxa_guard_abort", abort_guard)(guard);
+  real_abort.get(name_of_guard_abort, abort_guard)(guard);
 }

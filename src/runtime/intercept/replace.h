@@ -28,9 +28,9 @@
 
 // Declares `original`, a pointer to the function that we stand in front of. Its
 // name goes into the list that find_all_real() works through.
-#define DEADHEAT_ORIGINAL(name)                                                                        \
-  static constexpr char name_of_##name[] __attribute__((section("deadheat_originals"), used)) = #name; \
-  static constinit ::deadheat::runtime::RealFunction<decltype(replaced_##name)> original_##name;       \
+#define DEADHEAT_ORIGINAL(name)                                                                  \
+  DEADHEAT_LOOKED_UP(name, #name);                                                               \
+  static constinit ::deadheat::runtime::RealFunction<decltype(replaced_##name)> original_##name; \
   auto* const original = original_##name.get(name_of_##name)
 
 namespace deadheat::runtime {

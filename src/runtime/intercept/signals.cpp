@@ -206,6 +206,7 @@ bool has_handler(const struct sigaction& action) {
 }
 
 using RealSigaction = int(int, const struct sigaction*, struct sigaction*);
+DEADHEAT_LOOKED_UP(sigaction, "sigaction");
 constinit RealFunction<RealSigaction> real_sigaction;
 
 // Installs our handler for the program's. Signals blocked, lock held.

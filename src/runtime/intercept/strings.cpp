@@ -40,6 +40,7 @@ enum class Case : std::uint8_t { kMatters, kIgnored };
 
 int folded(unsigned char byte, Case letters) {
   if (letters == Case::kMatters) return byte;
+  DEADHEAT_LOOKED_UP(tolower, "tolower");
   static constinit RealFunction<int(int)> lower;
   return lower.get("tolower")(byte);
 }
