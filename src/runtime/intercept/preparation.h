@@ -38,6 +38,9 @@ void become_last_thread();
 // parent's, and whoever was inside sigaction() does not exist here.
 void reset_signals_in_child();
 
+// The outermost scope has ended: libc's signal that cancels the thread may have come within it.
+void cancel_if_signal_waits();
+
 // Jump points (see jumps.cpp) set before a signal handler began are not its to
 // forget, even if its stack lies elsewhere.
 [[nodiscard]] std::uint32_t enter_handler_jumps();

@@ -303,13 +303,14 @@ void deliver_pending_signals() {
         PageSource::release(taken, sizeof signal);
       }
       --current.inside;
-      if (taken == nullptr) return;
+      if (taken == nullptr) break;
     }
     if (signal.context.uc_mcontext.fpregs != nullptr) signal.context.uc_mcontext.fpregs = &signal.context.__fpregs_mem;
     const KernelMask before = change_mask(SIG_BLOCK, signal.blocked);
     run_handler(signal.handler, signal.number, &signal.information, &signal.context);
     change_mask(SIG_SETMASK, before);
   }
+  cancel_if_signal_waits();
 }
 
 void reset_signals_in_child() {

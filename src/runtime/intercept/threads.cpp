@@ -7,12 +7,10 @@
 // signal handler of the program cannot run between the real creation and the
 // registration of the handle, on which the child waits.
 //
-// pthread_exit, thrd_exit and pthread_cancel are not intercepted: see
-// thread_ends.cpp. A cancelled thread unwinds out of a real function that was
-// called outside of any scope; conditions.cpp shows the one case with state.
-//
-// Limit: a thread with PTHREAD_CANCEL_ASYNCHRONOUS may be cancelled inside the
-// runtime and leave one of its locks taken.
+// pthread_exit and thrd_exit are not intercepted: see thread_ends.cpp. A cancelled
+// thread unwinds out of a real function that was called outside of any scope;
+// conditions.cpp shows the one case with state, cancellation.cpp what is done for
+// threads that may be cancelled at any time.
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <threads.h>
