@@ -21,6 +21,7 @@
 #include <system_error>
 
 #include "cli/messages.h"
+#include "cli/openmp_tool.h"
 #include "record/sampler.h"
 
 namespace deadheat {
@@ -253,6 +254,19 @@ CheckResult check_ptrace() {
   return result;
 }
 
+CheckResult check_openmp() {
+  CheckResult result{"OpenMP of clang", CheckScope::kFullDetection, CheckVerdict::kOk, {}, {}, {}};
+  if (const auto tool = find_openmp_tool()) {
+    result.found = "'deadheat run' loads " + *tool;
+    return result;
+  }
+  result.verdict = CheckVerdict::kWarning;
+  result.found = "libarcher.so not found";
+  result.meaning = "programs of clang with -fopenmp get reports of races that are none; those of g++ do not need it";
+  result.fix = "install libarcher.so; Debian has it in libomp-19-dev";
+  return result;
+}
+
 bool has_system_call_filter() {
   std::ifstream status("/proc/self/status");
   std::string word;
@@ -320,9 +334,9 @@ std::string_view name_of(CheckScope scope) {
 }
 
 std::vector<CheckResult> check_machine() {
-  return {check_kernel(),          check_randomisation(), check_shadow(),   check_stack_limit(),
-          check_overcommit(),      check_breakpoints(),   check_paranoia(), check_cycles(),
-          check_processor_trace(), check_recording(),     check_ptrace(),   check_confinement()};
+  return {check_kernel(),      check_randomisation(), check_shadow(),     check_stack_limit(),     check_overcommit(),
+          check_breakpoints(), check_paranoia(),      check_cycles(),     check_processor_trace(), check_recording(),
+          check_openmp(),      check_ptrace(),        check_confinement()};
 }
 
 }  // namespace deadheat

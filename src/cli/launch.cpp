@@ -8,6 +8,7 @@
 
 #include "cli/install_layout.h"
 #include "cli/messages.h"
+#include "cli/openmp_tool.h"
 #include "cli/program_file.h"
 #include "runtime/raw_report.h"
 
@@ -110,6 +111,7 @@ std::optional<ChildRequest> make_launch_plan(const std::vector<std::string>& wor
     result = ExitCode::kFailure;
     return std::nullopt;
   }
+  add_openmp_tool(plan.settings);
   return plan;
 }
 

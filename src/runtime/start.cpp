@@ -10,6 +10,7 @@
 #include "runtime/hand_off.h"
 #include "runtime/heap_table.h"
 #include "runtime/intercept/interceptor.h"
+#include "runtime/intercept/library_calls.h"
 #include "runtime/intercept/preparation.h"
 #include "runtime/large_globals.h"
 #include "runtime/modules.h"
@@ -86,6 +87,7 @@ void start() {
   find_main_stack(*main);
   activate(*main);
   prepare_interceptors();
+  follow_library_calls();
   HeapTable::begin();
   note_modules([](std::uint64_t, std::uint64_t) {});  // none so far
   if (options().slim && !samples) for_each_large_global(kSmallestRegion, make_region);

@@ -209,6 +209,16 @@ void free_block(void* block, Address code) {
   __libc_free(withdraw(address_of(block), code));
 }
 
+void free_unchecked(void* block) {
+  if (block == nullptr) return;
+  if (!is_our_block(block)) return __libc_free(block);
+  BlockHeader& header = header_of(address_of(block));
+  if (is_checking()) forget_memory(self(), address_of(block), header.size());
+  HeapTable::remove(address_of(block));
+  header.mark = 0;
+  __libc_free(reinterpret_cast<void*>(address_of(block) - (Address{1} << header.offset_log)));
+}
+
 std::size_t block_size(void* block) {
   if (block == nullptr) return 0;
   if (is_our_block(block)) return header_of(address_of(block)).size();

@@ -17,6 +17,8 @@ inline constexpr std::size_t kBlockAlignment = 16;
 [[nodiscard]] void* allocate_aligned_block(std::size_t alignment, std::size_t size, Address code);
 // nullptr is fine, and so is a block of somebody else's.
 void free_block(void* block, Address code);
+// The same, and nobody's access: for who is known to free when all others are done with it.
+void free_unchecked(void* block);
 // What was asked for; what glibc says of a block of somebody else's.
 [[nodiscard]] std::size_t block_size(void* block);
 // False for a block of somebody else's.

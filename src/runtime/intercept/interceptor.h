@@ -25,6 +25,8 @@ namespace deadheat::runtime {
 [[nodiscard]] void* find_real(const char* name);
 // nullptr if there is none.
 [[nodiscard]] void* find_real_or_null(const char* name);
+// nullptr also for a name that is not listed. Asks nobody.
+[[nodiscard]] void* find_listed_real(const char* name);
 // Looks up all functions that are listed, so that find_real() will not ask the dynamic linker,
 // and take its lock, for any of them. Once, at start.
 void find_all_real();

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/intercept/library_calls.h"
 #include "runtime/intercept/replace.h"
 #include "runtime/on_memory.h"
 #include "runtime/system.h"
@@ -159,6 +160,14 @@ void report_modules() {
   on_modules_changed(self());
 }
 
+void report_new_modules() {
+  if (is_observing()) {
+    const KeepErrno keep;
+    follow_library_calls();
+  }
+  report_modules();
+}
+
 }  // namespace
 }  // namespace deadheat::runtime
 
@@ -173,14 +182,14 @@ DEADHEAT_REPLACE(void*, dlopen, const char* name, int mode) {
     if (find_beside_caller(name, DEADHEAT_CALLER, path)) handle = original(path.text(), mode);
   }
   if (handle == nullptr) handle = original(name, mode);
-  if (handle != nullptr && name != nullptr) report_modules();
+  if (handle != nullptr && name != nullptr) report_new_modules();
   return handle;
 }
 
 DEADHEAT_REPLACE(void*, dlmopen, Lmid_t space, const char* name, int mode) {
   DEADHEAT_ORIGINAL(dlmopen);
   void* const handle = original(space, name, mode);
-  if (handle != nullptr) report_modules();
+  if (handle != nullptr) report_new_modules();
   return handle;
 }
 

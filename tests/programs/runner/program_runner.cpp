@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <regex>
 #include <set>
@@ -207,7 +208,14 @@ int main(int argc, char** argv) try {
 
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<TestProgram> programs = find_programs(settings.programs);
-  const std::vector<Build> builds = builds_of(programs, selection);
+  std::vector<Build> builds = builds_of(programs, selection);
+  std::map<std::string, std::string> skipped;  // why, by name
+  for (const Build& build : builds) {
+    if (skipped.contains(build.program->name) || only_list) continue;
+    if (const std::string reason = missing_for(*build.program); !reason.empty()) skipped[build.program->name] = reason;
+  }
+  for (const auto& [name, reason] : skipped) std::printf("skipped %s: %s\n", name.c_str(), reason.c_str());
+  std::erase_if(builds, [&](const Build& build) { return skipped.contains(build.program->name); });
   std::set<std::string> names;
   for (const Build& build : builds) names.insert(build.program->name);
   if (only_list) {
@@ -218,7 +226,7 @@ int main(int argc, char** argv) try {
   Runner runner(toolchain, settings, selection.repeat);
   runner.run_all(builds, jobs);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  return report(runner.tally, names.size(), took.count());
+  return report(runner.tally, names.size() + skipped.size(), took.count());
 } catch (const std::exception& error) {
   std::fprintf(stderr, "program_runner: error: %s\n", error.what());
   return 2;

@@ -2,6 +2,7 @@
 #include "test_program.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <sstream>
@@ -38,6 +39,9 @@ const std::map<std::string, MarkerReader>& marker_readers() {
       {"compilers", [](TestProgram& p, const std::string& text) { p.compilers = words_before_reason(text); }},
       {"levels", [](TestProgram& p, const std::string& text) { p.levels = words_before_reason(text); }},
       {"flags", [](TestProgram& p, const std::string& text) { p.flags = words_of(text); }},
+      {"libraries", [](TestProgram& p, const std::string& text) { p.libraries = words_of(text); }},
+      {"package", [](TestProgram& p, const std::string& text) { p.packages = words_of(text); }},
+      {"needs", [](TestProgram& p, const std::string& text) { p.needed_files = words_before_reason(text); }},
       {"options", [](TestProgram& p, const std::string& text) { p.options = text; }},
       {"suppress", [](TestProgram& p, const std::string& text) { p.suppressions += text + "\n"; }},
       {"stdin", [](TestProgram& p, const std::string& text) { p.input += text + "\n"; }},
@@ -131,6 +135,17 @@ TestProgram read_program(const std::filesystem::path& source) {
     throw std::runtime_error(source.string() + ": the marked lines contradict the folder");
   }
   return program;
+}
+
+std::string missing_for(const TestProgram& program) {
+  for (const std::string& package : program.packages) {
+    if (std::system(("pkg-config --exists " + package).c_str()) != 0)
+      return "pkg-config knows no package '" + package + "'";
+  }
+  for (const std::string& file : program.needed_files) {
+    if (!std::filesystem::exists(file)) return "there is no file '" + file + "'";
+  }
+  return {};
 }
 
 std::vector<TestProgram> find_programs(const std::filesystem::path& folder) {

@@ -49,6 +49,9 @@ struct TestProgram {
   std::vector<std::string> compilers = {"g++", "clang"};
   std::vector<std::string> levels = {"-O0", "-O2"};
   std::vector<std::string> flags;
+  std::vector<std::string> libraries;  // words for linking
+  std::vector<std::string> packages;   // of pkg-config: words for both
+  std::vector<std::string> needed_files;
   std::string options;                 // for DEADHEAT_OPTIONS
   std::string suppressions;            // text of a suppressions file
   std::string input;                   // standard input
@@ -69,6 +72,9 @@ struct TestProgram {
 // Throws std::runtime_error that names file and line when a comment cannot be
 // understood, or contradicts the folder of the program.
 [[nodiscard]] TestProgram read_program(const std::filesystem::path& source);
+
+// What the program is written for and is not on this machine, in words; empty: all is there.
+[[nodiscard]] std::string missing_for(const TestProgram& program);
 
 // All programs below `folder`, by name. Plugins and headers are not programs.
 [[nodiscard]] std::vector<TestProgram> find_programs(const std::filesystem::path& folder);

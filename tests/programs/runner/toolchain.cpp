@@ -3,7 +3,10 @@
 
 #include <unistd.h>
 
+#include <cstdio>
+#include <iterator>
 #include <regex>
+#include <sstream>
 #include <stdexcept>
 
 namespace deadheat::programs {
@@ -32,6 +35,21 @@ std::string tsan_options(const TestProgram& program, const std::filesystem::path
   for (const char letter : program.options) options += letter == ':' ? ' ' : letter;
   if (!program.suppressions.empty()) options += " suppressions=" + suppressions.string();
   return options;
+}
+
+// What pkg-config says about the program's packages.
+std::vector<std::string> package_words(const TestProgram& program, const std::string& question) {
+  if (program.packages.empty()) return {};
+  std::string line = "pkg-config " + question;
+  for (const std::string& package : program.packages) line += " " + package;
+  std::string text;
+  if (FILE* const pipe = popen(line.c_str(), "r")) {
+    char buffer[4096];
+    while (fgets(buffer, sizeof buffer, pipe) != nullptr) text += buffer;
+    pclose(pipe);
+  }
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
 }
 
 // Every event of the trace was analysed.
@@ -87,6 +105,7 @@ Command Toolchain::compile_command(const Build& build, const std::filesystem::pa
   command.words.push_back("-I" + (settings_.programs / "../../include").lexically_normal().string());
   if (source != build.program->source) command.words.emplace_back("-fPIC");
   for (const std::string& flag : build.program->flags) command.words.push_back(flag);
+  for (const std::string& word : package_words(*build.program, "--cflags")) command.words.push_back(word);
   for (const std::string& word : {std::string("-c"), source.string(), std::string("-o"), object.string()}) {
     command.words.push_back(word);
   }
@@ -107,6 +126,8 @@ Command Toolchain::link_command(const Build& build, const std::filesystem::path&
   for (const std::string& word : {std::string("-pthread"), object.string(), std::string("-o"), target.string()}) {
     command.words.push_back(word);
   }
+  for (const std::string& word : build.program->libraries) command.words.push_back(word);
+  for (const std::string& word : package_words(*build.program, "--libs")) command.words.push_back(word);
   return command;
 }
 
