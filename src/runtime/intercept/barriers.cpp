@@ -9,6 +9,7 @@
 // race. Destroying it is no access: libc allows that while others are leaving.
 #include <pthread.h>
 
+#include "runtime/intercept/relatives.h"
 #include "runtime/intercept/replace.h"
 #include "runtime/intercept/scheduled.h"
 #include "runtime/on_sync.h"
@@ -36,9 +37,12 @@ DEADHEAT_REPLACE(int, pthread_barrier_wait, pthread_barrier_t* barrier) {
   DEADHEAT_ORIGINAL(pthread_barrier_wait);
   if (!is_observing()) return original(barrier);
   on_read(barrier, sizeof(*barrier), DEADHEAT_CALLER);
+  give_to_sharers(address_of(barrier), DEADHEAT_CALLER);
   const BarrierPhase phase = on_barrier_arriving(self(), address_of(barrier), DEADHEAT_CALLER);
   const int result = wait_for_others([&] { return original(barrier); }, address_of(barrier));
-  if (result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD)
+  if (result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD) {
     on_barrier_left(self(), address_of(barrier), phase, DEADHEAT_CALLER);
+    take_from_sharers(address_of(barrier), DEADHEAT_CALLER);
+  }
   return result;
 }

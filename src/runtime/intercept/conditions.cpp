@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <threads.h>
 
+#include "runtime/intercept/relatives.h"
 #include "runtime/intercept/replace.h"
 #include "runtime/intercept/scheduled.h"
 #include "runtime/on_sync.h"
@@ -34,12 +35,14 @@ struct Wait {
 void finish_wait(void* wait) {
   const auto& done = *static_cast<const Wait*>(wait);
   on_wait_finished(self(), done.condition, done.mutex, done.code);
+  take_from_sharers(done.mutex, done.code);
 }
 
 template <class RealWait>
 int wait_on(const volatile void* condition, const volatile void* mutex, Address code, RealWait real_wait) {
   if (!is_observing()) return real_wait();
   Wait wait{address_of(condition), address_of(mutex), code};
+  give_to_sharers(wait.mutex, code);
   on_wait_beginning(self(), wait.condition, wait.mutex, code);
   volatile int result = 0;  // survives the return of pthread_cleanup_push by longjmp
   pthread_cleanup_push(finish_wait, &wait);

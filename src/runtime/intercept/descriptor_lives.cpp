@@ -10,7 +10,7 @@
 // how logs are reopened. Closing is one.
 //
 // Changes to an epoll set happen before the events it returns, and so does what
-// made a descriptor ready. select is left out: the read that follows orders.
+// made a descriptor ready.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +27,7 @@
 
 #include "runtime/hand_off.h"
 #include "runtime/intercept/descriptor_order.h"
+#include "runtime/intercept/file_locks.h"
 #include "runtime/intercept/replace.h"
 #include "runtime/system.h"
 
@@ -43,15 +44,16 @@ unsigned listener_in(unsigned first, unsigned last) {
   return number >= first && number <= last ? number : kNoDescriptor;
 }
 
-int newly_opened(int descriptor, Address code) {
+int newly_opened(int descriptor, Address code, Made how = Made::kByName) {
   forget_descriptor(descriptor);
+  note_made(descriptor, how);
   after_opening(descriptor, code);
   return descriptor;
 }
 
 void report_pair(const int* pair, Address code) {
-  newly_opened(pair[0], code);
-  newly_opened(pair[1], code);
+  newly_opened(pair[0], code, Made::kHere);
+  newly_opened(pair[1], code, Made::kHere);
   report_written(pair, 2 * sizeof(int), code);
 }
 
@@ -72,10 +74,24 @@ void report_polled(const pollfd* requests, nfds_t count, int result, Address cod
   }
 }
 
+// Closed by what takes its place.
+void before_replacing(int descriptor, Address code) {
+  before_unlocking_all(descriptor, code);
+  before_sending(descriptor, code);
+}
+
 void report_selected(int limit, const fd_set* set, int result, Address code) {
   if (result < 0 || set == nullptr || limit <= 0) return;
   constexpr int kBitsPerWord = 64;
   report_written(set, static_cast<std::size_t>((limit + kBitsPerWord - 1) / kBitsPerWord) * sizeof(long), code);
+}
+
+void report_readable(int limit, const fd_set* set, int result, Address code) {
+  report_selected(limit, set, result, code);
+  if (result <= 0 || set == nullptr || !is_observing()) return;
+  for (int descriptor = 0; descriptor < limit; ++descriptor) {
+    if (FD_ISSET(descriptor, set)) after_ready(descriptor, code);
+  }
 }
 
 }  // namespace
@@ -122,11 +138,11 @@ DEADHEAT_REPLACE(int, creat, const char* path, unsigned mode) {
 }
 DEADHEAT_REPLACE(int, eventfd, unsigned count, int flags) {
   DEADHEAT_ORIGINAL(eventfd);
-  return newly_opened(original(count, flags), DEADHEAT_CALLER);
+  return newly_opened(original(count, flags), DEADHEAT_CALLER, Made::kHere);
 }
 DEADHEAT_REPLACE(int, timerfd_create, int clock, int flags) {
   DEADHEAT_ORIGINAL(timerfd_create);
-  return newly_opened(original(clock, flags), DEADHEAT_CALLER);
+  return newly_opened(original(clock, flags), DEADHEAT_CALLER, Made::kForItself);
 }
 DEADHEAT_REPLACE(int, socket, int domain, int type, int protocol) {
   DEADHEAT_ORIGINAL(socket);
@@ -205,6 +221,7 @@ DEADHEAT_REPLACE(int, close, int descriptor) {
     return -1;
   }
   before_sending(descriptor, DEADHEAT_CALLER);
+  before_unlocking_all(descriptor, DEADHEAT_CALLER);
   before_closing(descriptor, DEADHEAT_CALLER);
   forget_descriptor(descriptor);
   return original(descriptor);
@@ -212,12 +229,11 @@ DEADHEAT_REPLACE(int, close, int descriptor) {
 // libc's own closing.
 DEADHEAT_REPLACE(int, fclose, FILE* stream) {
   DEADHEAT_ORIGINAL(fclose);
-  if (stream != nullptr) forget_descriptor(fileno_unlocked(stream));
-  return original(stream);
-}
-DEADHEAT_REPLACE(int, pclose, FILE* stream) {
-  DEADHEAT_ORIGINAL(pclose);
-  if (stream != nullptr) forget_descriptor(fileno_unlocked(stream));
+  if (stream != nullptr) {
+    before_sending(fileno_unlocked(stream), DEADHEAT_CALLER);
+    before_unlocking_all(fileno_unlocked(stream), DEADHEAT_CALLER);
+    forget_descriptor(fileno_unlocked(stream));
+  }
   return original(stream);
 }
 DEADHEAT_REPLACE(int, closedir, DIR* directory) {
@@ -252,6 +268,7 @@ DEADHEAT_REPLACE(int, dup, int descriptor) {
 DEADHEAT_REPLACE(int, dup2, int descriptor, int target) {
   DEADHEAT_ORIGINAL(dup2);
   if (is_listener(target)) move_listener();
+  if (descriptor != target) before_replacing(target, DEADHEAT_CALLER);
   const int result = original(descriptor, target);
   if (result >= 0 && descriptor != target) copy_descriptor(descriptor, result);
   if (result >= 0) on_descriptor_used(target, DEADHEAT_CALLER);
@@ -260,6 +277,7 @@ DEADHEAT_REPLACE(int, dup2, int descriptor, int target) {
 DEADHEAT_REPLACE(int, dup3, int descriptor, int target, int flags) {
   DEADHEAT_ORIGINAL(dup3);
   if (is_listener(target)) move_listener();
+  if (descriptor != target) before_replacing(target, DEADHEAT_CALLER);
   const int result = original(descriptor, target, flags);
   if (result >= 0) copy_descriptor(descriptor, result);
   if (result >= 0) on_descriptor_used(target, DEADHEAT_CALLER);
@@ -272,7 +290,9 @@ DEADHEAT_REPLACE(int, fcntl, int descriptor, int command, ...) {
   va_start(rest, command);
   const long argument = va_arg(rest, long);
   va_end(rest);
+  const FileLockCall lock(descriptor, command, argument, DEADHEAT_CALLER);
   const int result = original(descriptor, command, argument);
+  lock.finish(result);
   if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) copy_descriptor(descriptor, result);
   return result;
 }
@@ -282,18 +302,20 @@ DEADHEAT_REPLACE(int, fcntl64, int descriptor, int command, ...) {
   va_start(rest, command);
   const long argument = va_arg(rest, long);
   va_end(rest);
+  const FileLockCall lock(descriptor, command, argument, DEADHEAT_CALLER);
   const int result = original(descriptor, command, argument);
+  lock.finish(result);
   if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) copy_descriptor(descriptor, result);
   return result;
 }
 
 DEADHEAT_REPLACE(int, epoll_create, int size) {
   DEADHEAT_ORIGINAL(epoll_create);
-  return newly_opened(original(size), DEADHEAT_CALLER);
+  return newly_opened(original(size), DEADHEAT_CALLER, Made::kForItself);
 }
 DEADHEAT_REPLACE(int, epoll_create1, int flags) {
   DEADHEAT_ORIGINAL(epoll_create1);
-  return newly_opened(original(flags), DEADHEAT_CALLER);
+  return newly_opened(original(flags), DEADHEAT_CALLER, Made::kForItself);
 }
 DEADHEAT_REPLACE(int, epoll_ctl, int set, int operation, int descriptor, epoll_event* event) {
   DEADHEAT_ORIGINAL(epoll_ctl);
@@ -335,7 +357,7 @@ DEADHEAT_REPLACE(int, ppoll, pollfd* requests, nfds_t count, const void* timeout
 DEADHEAT_REPLACE(int, select, int limit, fd_set* readable, fd_set* writable, fd_set* failed, void* timeout) {
   DEADHEAT_ORIGINAL(select);
   const int result = original(limit, readable, writable, failed, timeout);
-  report_selected(limit, readable, result, DEADHEAT_CALLER);
+  report_readable(limit, readable, result, DEADHEAT_CALLER);
   report_selected(limit, writable, result, DEADHEAT_CALLER);
   report_selected(limit, failed, result, DEADHEAT_CALLER);
   return result;
@@ -344,7 +366,7 @@ DEADHEAT_REPLACE(int, pselect, int limit, fd_set* readable, fd_set* writable, fd
                  const void* signals) {
   DEADHEAT_ORIGINAL(pselect);
   const int result = original(limit, readable, writable, failed, timeout, signals);
-  report_selected(limit, readable, result, DEADHEAT_CALLER);
+  report_readable(limit, readable, result, DEADHEAT_CALLER);
   report_selected(limit, writable, result, DEADHEAT_CALLER);
   report_selected(limit, failed, result, DEADHEAT_CALLER);
   return result;

@@ -9,11 +9,13 @@
 //
 // The two ends of a channel are found by what the kernel knows of them: a pipe
 // has one inode; the ends of a socketpair were made by one call; a TCP connection
-// has two ports; a named Unix socket has its name. Each direction becomes a tag,
-// a number of 16 bits, and the tag an address for on_happens_before and
-// on_happens_after. Two channels that hash to one tag, and unnamed Unix
-// sockets that nobody paired, are ordered more than they should be: that can
-// hide a race, one in 65,000 by chance, and never makes one up.
+// has two ports; a named Unix socket has its name; so do queues of messages. Each
+// direction becomes a tag (kernel_order.h). Unnamed Unix sockets that nobody paired
+// are ordered more than they should be.
+//
+// A pipe, a pair of sockets or an eventfd may also be in other hands: since a process
+// was started after it had been made, or as it came with the process itself. Then
+// what is sent goes to the outside, too (relatives.h).
 //
 // A descriptor is also memory of a kind: one thread uses the number, another
 // closes it, and if nothing orders the two the use may hit whatever the number
@@ -41,6 +43,10 @@ void after_ready(int descriptor, Address code);
 void watch_descriptor(int set, std::uint64_t word, int descriptor);
 void after_ready_in_set(int set, std::uint64_t word, Address code);
 
+// Before bytes go from one descriptor to the other within the kernel: what is sent to
+// `from` is received from `to` from now on.
+void before_forwarding(int from, int to);
+
 // A datagram to a given address: ordered with the receiver bound to it.
 void before_sending_to(int descriptor, const void* socket_address, std::uint32_t size, Address code);
 // Before connect, and after accept has returned.
@@ -60,6 +66,15 @@ void forget_descriptor_uses();
 void forget_descriptor(int descriptor);
 void forget_descriptors(std::uint32_t first, std::uint32_t last);
 void copy_descriptor(int from, int to);
+// How a descriptor came to be, which says who else may have it; after it was forgotten.
+enum class Made : std::uint8_t {
+  kHere,       // without a name: others have it only if they were started later
+  kByName,     // others may have opened it, too
+  kForItself,  // is worth nothing to others
+};
+void note_made(int descriptor, Made how);
+// It sends to and receives from this tag of kernel_order.h.
+void name_channel(int descriptor, std::uint16_t tag);
 void pair_sockets(int one, int other);
 
 }  // namespace deadheat::runtime

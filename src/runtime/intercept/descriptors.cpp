@@ -35,6 +35,12 @@ void report_sending(int descriptor, const void* buffer, std::size_t size, Addres
   before_sending(descriptor, code);
 }
 
+// After a write: one that finds nobody to read comes after the closing.
+Count sent(Count count, int descriptor, Address code) {
+  if (count < 0 && (errno == EPIPE || errno == ECONNRESET)) after_receiving(descriptor, code);
+  return count;
+}
+
 void report_vectors_written(const iovec* vectors, std::size_t vector_count, Count count, Address code) {
   std::size_t rest = positive(count);
   for (std::size_t at = 0; at < vector_count && rest != 0; ++at) {
@@ -138,7 +144,7 @@ DEADHEAT_REPLACE(Count, preadv2, int descriptor, const iovec* vectors, int vecto
 DEADHEAT_REPLACE(Count, write, int descriptor, const void* buffer, std::size_t size) {
   DEADHEAT_ORIGINAL(write);
   report_sending(descriptor, buffer, size, DEADHEAT_CALLER);
-  return original(descriptor, buffer, size);
+  return sent(original(descriptor, buffer, size), descriptor, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(Count, pwrite, int descriptor, const void* buffer, std::size_t size, Offset offset) {
   DEADHEAT_ORIGINAL(pwrite);
@@ -153,7 +159,7 @@ DEADHEAT_REPLACE(Count, pwrite64, int descriptor, const void* buffer, std::size_
 DEADHEAT_REPLACE(Count, writev, int descriptor, const iovec* vectors, int vector_count) {
   DEADHEAT_ORIGINAL(writev);
   report_vectors_sending(descriptor, vectors, vector_count, DEADHEAT_CALLER);
-  return original(descriptor, vectors, vector_count);
+  return sent(original(descriptor, vectors, vector_count), descriptor, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(Count, pwritev, int descriptor, const iovec* vectors, int vector_count, Offset offset) {
   DEADHEAT_ORIGINAL(pwritev);
@@ -213,7 +219,7 @@ DEADHEAT_REPLACE(int, recvmmsg, int descriptor, mmsghdr* messages, unsigned mess
 DEADHEAT_REPLACE(Count, send, int descriptor, const void* buffer, std::size_t size, int flags) {
   DEADHEAT_ORIGINAL(send);
   report_sending(descriptor, buffer, size, DEADHEAT_CALLER);
-  return original(descriptor, buffer, size, flags);
+  return sent(original(descriptor, buffer, size, flags), descriptor, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(Count, sendto, int descriptor, const void* buffer, std::size_t size, int flags, const void* address,
                  socklen_t address_size) {
@@ -223,12 +229,12 @@ DEADHEAT_REPLACE(Count, sendto, int descriptor, const void* buffer, std::size_t 
     on_read(address, address_size, DEADHEAT_CALLER);
     before_sending_to(descriptor, address, address_size, DEADHEAT_CALLER);
   }
-  return original(descriptor, buffer, size, flags, address, address_size);
+  return sent(original(descriptor, buffer, size, flags, address, address_size), descriptor, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(Count, sendmsg, int descriptor, const msghdr* message, int flags) {
   DEADHEAT_ORIGINAL(sendmsg);
   report_message_sending(descriptor, message, DEADHEAT_CALLER);
-  return original(descriptor, message, flags);
+  return sent(original(descriptor, message, flags), descriptor, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(int, sendmmsg, int descriptor, mmsghdr* messages, unsigned message_count, int flags) {
   DEADHEAT_ORIGINAL(sendmmsg);
@@ -241,21 +247,6 @@ DEADHEAT_REPLACE(int, sendmmsg, int descriptor, mmsghdr* messages, unsigned mess
   }
   return count;
 }
-DEADHEAT_REPLACE(Count, sendfile, int to, int from, Offset* offset, std::size_t size) {
-  DEADHEAT_ORIGINAL(sendfile);
-  before_sending(to, DEADHEAT_CALLER);
-  const Count count = original(to, from, offset, size);
-  if (count >= 0) report_written(offset, sizeof(*offset), DEADHEAT_CALLER);
-  return count;
-}
-DEADHEAT_REPLACE(Count, sendfile64, int to, int from, Offset* offset, std::size_t size) {
-  DEADHEAT_ORIGINAL(sendfile64);
-  before_sending(to, DEADHEAT_CALLER);
-  const Count count = original(to, from, offset, size);
-  if (count >= 0) report_written(offset, sizeof(*offset), DEADHEAT_CALLER);
-  return count;
-}
-
 DEADHEAT_REPLACE(int, eventfd_read, int descriptor, std::uint64_t* value) {
   DEADHEAT_ORIGINAL(eventfd_read);
   const int result = original(descriptor, value);

@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "model/event.h"
+#include "runtime/intercept/relatives.h"
 #include "runtime/intercept/replace.h"
 #include "runtime/intercept/scheduled.h"
 #include "runtime/on_sync.h"
@@ -22,6 +23,7 @@ enum class TimeLimit : std::uint8_t { kNone, kSome };
 [[gnu::noinline]] inline int report_attempt(int result, Address lock, LockMode mode, LockAttempt attempt,
                                             Address code) {
   if (is_acquired(result)) {
+    take_from_sharers(lock, code);
     on_lock_acquired(self(), lock, mode, attempt, code);
   } else if (attempt == LockAttempt::kTry && result == EBUSY) {
     on_lock_try_failed(self(), lock, mode, code);
@@ -68,6 +70,7 @@ inline int release_lock(const volatile void* lock, Address code, RealUnlock real
     return report_release_failed(result, address_of(lock), code);
   }
   if (!is_observing()) return real_unlock();
+  give_to_sharers(address_of(lock), code);
   on_lock_releasing(self(), address_of(lock), code);
   const int result = real_unlock();
   if (result != 0) report_release_failed(result, address_of(lock), code);

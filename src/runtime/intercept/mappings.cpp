@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "runtime/intercept/relatives.h"
 #include "runtime/intercept/replace.h"
 #include "runtime/on_memory.h"
 #include "runtime/system.h"
@@ -45,6 +46,10 @@ Result with_errno(long result) {
   }
 }
 
+bool is_shared_mapping(int flags) {
+  return (flags & MAP_TYPE) == MAP_SHARED || (flags & MAP_TYPE) == MAP_SHARED_VALIDATE;
+}
+
 bool is_range(const void* begin, std::size_t size) { return address_of(begin) % kPage == 0 && size != 0; }
 
 void* map(void* wish, std::size_t size, int protection, int flags, int descriptor, long offset, Address code) {
@@ -56,6 +61,7 @@ void* map(void* wish, std::size_t size, int protection, int flags, int descripto
   if (observing && result != MAP_FAILED) {
     const KeepErrno keep;
     on_mapped(self(), address_of(result), whole_pages(size), code);
+    if (is_shared_mapping(flags)) note_shared_memory(address_of(result), whole_pages(size));
   }
   return result;
 }
@@ -103,6 +109,7 @@ DEADHEAT_REPLACE(void*, mmap64, void* wish, std::size_t size, int protection, in
 DEADHEAT_REPLACE(int, munmap, void* begin, std::size_t size) {
   if (is_observing() && is_range(begin, size)) {
     on_unmapping(self(), address_of(begin), whole_pages(size), DEADHEAT_CALLER);
+    forget_shared_memory(address_of(begin), whole_pages(size));
   }
   return with_errno<int>(raw_call(SYS_munmap, reinterpret_cast<long>(begin), static_cast<long>(size)));
 }
@@ -139,12 +146,16 @@ DEADHEAT_REPLACE(void*, shmat, int segment, const void* wish, int flags) {
     const std::size_t size = whole_pages(about.shm_segsz);
     remember_attachment(address_of(result), size);
     on_mapped(self(), address_of(result), size, DEADHEAT_CALLER);
+    note_shared_memory(address_of(result), size);
   }
   return result;
 }
 
 DEADHEAT_REPLACE(int, shmdt, const void* begin) {
   const std::size_t size = forget_attachment(address_of(begin));
-  if (size != 0 && is_observing()) on_unmapping(self(), address_of(begin), size, DEADHEAT_CALLER);
+  if (size != 0 && is_observing()) {
+    on_unmapping(self(), address_of(begin), size, DEADHEAT_CALLER);
+    forget_shared_memory(address_of(begin), size);
+  }
   return with_errno<int>(raw_call(SYS_shmdt, reinterpret_cast<long>(begin)));
 }

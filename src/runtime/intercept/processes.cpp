@@ -15,7 +15,8 @@
 // a register across the system call. The stack is shared, so the return address
 // must not be on it when the child returns, which takes assembly.
 //
-// posix_spawn, system and popen run nothing of the program in their children.
+// posix_spawn, system and popen run nothing of the program in their children; that
+// these may hand on order is in relatives.cpp.
 // exec needs nothing: the report's descriptor is inherited.
 //
 // Limits: what clone() makes with CLONE_VM is not treated specially, nor is a fork
@@ -31,7 +32,9 @@
 #include <cstddef>
 
 #include "runtime/intercept/descriptor_order.h"
+#include "runtime/intercept/file_locks.h"
 #include "runtime/intercept/preparation.h"
+#include "runtime/intercept/relatives.h"
 #include "runtime/intercept/replace.h"
 #include "runtime/on_thread.h"
 #include "runtime/system.h"
@@ -47,6 +50,7 @@ constinit std::atomic<long> process_id{0};
 
 // One scope from here to the handler after the fork.
 void before_fork() {
+  before_child(0);
   ++current.inside;
   if (runtime_is_ready.load(std::memory_order_relaxed)) on_fork_before();
 }
@@ -63,6 +67,8 @@ void after_fork_in_parent() {
 void after_fork_in_child() {
   process_id.store(raw_call(SYS_getpid), std::memory_order_relaxed);
   reset_signals_in_child();
+  reset_file_locks_in_child();
+  become_child();
   if (runtime_is_ready.load(std::memory_order_relaxed)) on_fork_child();
   leave_fork();
   forget_descriptor_uses();
@@ -147,6 +153,7 @@ DEADHEAT_INTERCEPT(void, __sanitizer_syscall_post_impl_fork, long result) {
   }
 }
 
+extern "C" __attribute__((visibility("hidden"), used)) void deadheat_before_vfork() { before_child(0); }
 // errno of a vfork() that failed.
 extern "C" __attribute__((visibility("hidden"), used)) pid_t deadheat_vfork_failed(long negated_error) {
   errno = static_cast<int>(-negated_error);
@@ -160,6 +167,9 @@ extern "C" __attribute__((naked, visibility("default"))) pid_t replaced_vfork() 
   asm(R"(
       .globl __vfork
       .set __vfork, vfork
+      subq $8, %%rsp
+      call deadheat_before_vfork
+      addq $8, %%rsp
       popq %%rdi
       movq __deadheat_thread@gottpoff(%%rip), %%rdx
       movq %%fs:%c0(%%rdx), %%rsi

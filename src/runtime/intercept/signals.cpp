@@ -16,7 +16,8 @@
 // handler of a signal is one word here, changed before the kernel's action; a
 // signal between the two runs the new handler, as it might a moment later.
 //
-// sigaction() happens before each run of the handler it installs. What the thread
+// sigaction() happens before each run of the handler it installs, and so does the
+// sending of the signal (signal_order.h). What the thread
 // ignores when the signal arrives is the affair of the code that was interrupted:
 // the handler's accesses and synchronisation count.
 //
@@ -32,6 +33,7 @@
 #include "runtime/intercept/preparation.h"
 #include "runtime/intercept/replace.h"
 #include "runtime/intercept/signal_mask.h"
+#include "runtime/intercept/signal_order.h"
 #include "runtime/on_sync.h"
 #include "runtime/on_thread.h"
 #include "runtime/page_source.h"
@@ -108,6 +110,7 @@ void run_handler(Handler* handler, int number, siginfo_t* information, void* con
   const KeepErrno keep;
   const EndedIgnores ended;
   if (is_observing()) on_happens_after(self(), address_of(&actions[number]), 0);
+  after_signal(number, *information, 0);
   Frame* const top = open_calls();
   const bool has_room = top != nullptr && top < current.limit;
   const Frame interrupted = has_room ? *top : Frame{};

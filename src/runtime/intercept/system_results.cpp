@@ -15,7 +15,6 @@
 #include <sys/time.h>
 #include <sys/times.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 
 #include <climits>
 #include <cstddef>
@@ -259,18 +258,6 @@ DEADHEAT_REPLACE(int, inet_pton, int family, const char* text, void* address) {
   return result;
 }
 
-DEADHEAT_REPLACE(int, wait, int* status) {
-  DEADHEAT_ORIGINAL(wait);
-  const int process = original(status);
-  if (process > 0) report_written(status, sizeof(*status), DEADHEAT_CALLER);
-  return process;
-}
-DEADHEAT_REPLACE(int, waitpid, int which, int* status, int flags) {
-  DEADHEAT_ORIGINAL(waitpid);
-  const int process = original(which, status, flags);
-  if (process > 0) report_written(status, sizeof(*status), DEADHEAT_CALLER);
-  return process;
-}
 DEADHEAT_REPLACE(int, rand_r, unsigned* seed) {
   DEADHEAT_ORIGINAL(rand_r);
   report_written(seed, sizeof(*seed), DEADHEAT_CALLER);

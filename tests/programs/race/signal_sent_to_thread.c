@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sending a signal to a thread hands over no data.
+// Sending a signal to a thread hands over what was done before, and not what comes later.
 // tsan: never ends (a signal waits for the next library call)
 #include "turns.h"
 
@@ -11,13 +11,14 @@ volatile sig_atomic_t seen;
 
 static void handler(int number, siginfo_t* information, void* context) {
   use((long long)information + (long long)context + number);
+  order_await(2);
   use(shared);  // race
-  order_reach(2);
+  order_reach(3);
 }
 
 static void* target(void* argument) {
   order_reach(1);
-  order_await(2);
+  order_await(3);
   return argument;
 }
 
@@ -29,8 +30,9 @@ int main(void) {
   sigaction(SIGUSR1, &action, NULL);
   pthread_create(&thread, NULL, target, NULL);
   order_await(1);
-  shared = 1;  // race
   pthread_kill(thread, SIGUSR1);
+  shared = 1;  // race
+  order_reach(2);
   pthread_join(thread, NULL);
   return 0;
 }

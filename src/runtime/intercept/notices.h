@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions that libc calls in a thread of its own, which nobody announces to us
+// (SIGEV_THREAD): ours runs in their place, takes over what the event hands on, and
+// calls them.
+#pragma once
+
+#include <signal.h>
+
+#include <cstdint>
+
+#include "model/identity.h"
+
+namespace deadheat::runtime {
+
+struct Notice;
+enum class NoticeLife : std::uint8_t { kOnce, kMany };
+
+// Puts ours into the event. nullptr, and the event as it was, without memory. What is
+// made for many calls stays for good: libc may be about to call it at any time.
+[[nodiscard]] Notice* make_notice(sigevent& event, NoticeLife life);
+// What its calls take from, a tag of kernel_order.h; before the first one.
+void name_notice(Notice* notice, std::uint16_t tag);
+// It will not be called. nullptr is fine.
+void drop_notice(Notice* notice);
+
+}  // namespace deadheat::runtime
