@@ -231,21 +231,23 @@ std::size_t block_size(void* block) {
 using namespace deadheat;
 using namespace deadheat::runtime;
 
-DEADHEAT_REPLACE(void*, malloc, std::size_t size) { return allocate_block(size, DEADHEAT_CALLER); }
+DEADHEAT_REPLACE_FIRMLY(void*, malloc, std::size_t size) { return allocate_block(size, DEADHEAT_CALLER); }
 
-DEADHEAT_REPLACE(void, free, void* block) { free_block(block, DEADHEAT_CALLER); }
+DEADHEAT_REPLACE_FIRMLY(void, free, void* block) { free_block(block, DEADHEAT_CALLER); }
 
-DEADHEAT_REPLACE(void, cfree, void* block) { free_block(block, DEADHEAT_CALLER); }
+DEADHEAT_REPLACE_FIRMLY(void, cfree, void* block) { free_block(block, DEADHEAT_CALLER); }
 
-DEADHEAT_REPLACE(void*, calloc, std::size_t count, std::size_t size) {
+DEADHEAT_REPLACE_FIRMLY(void*, calloc, std::size_t count, std::size_t size) {
   std::size_t total = 0;
   if (__builtin_mul_overflow(count, size, &total)) return fail(ENOMEM);
   return allocate_zeroed(total, DEADHEAT_CALLER);
 }
 
-DEADHEAT_REPLACE(void*, realloc, void* block, std::size_t size) { return reallocate(block, size, DEADHEAT_CALLER); }
+DEADHEAT_REPLACE_FIRMLY(void*, realloc, void* block, std::size_t size) {
+  return reallocate(block, size, DEADHEAT_CALLER);
+}
 
-DEADHEAT_REPLACE(void*, reallocarray, void* block, std::size_t count, std::size_t size) {
+DEADHEAT_REPLACE_FIRMLY(void*, reallocarray, void* block, std::size_t count, std::size_t size) {
   std::size_t total = 0;
   if (__builtin_mul_overflow(count, size, &total)) return fail(ENOMEM);
   return reallocate(block, total, DEADHEAT_CALLER);
@@ -264,15 +266,15 @@ void* allocate_rounded(std::size_t alignment, std::size_t size, Address code) {
 
 }  // namespace
 
-DEADHEAT_REPLACE(void*, memalign, std::size_t alignment, std::size_t size) {
+DEADHEAT_REPLACE_FIRMLY(void*, memalign, std::size_t alignment, std::size_t size) {
   return allocate_rounded(alignment, size, DEADHEAT_CALLER);
 }
 
-DEADHEAT_REPLACE(void*, aligned_alloc, std::size_t alignment, std::size_t size) {
+DEADHEAT_REPLACE_FIRMLY(void*, aligned_alloc, std::size_t alignment, std::size_t size) {
   return allocate_rounded(alignment, size, DEADHEAT_CALLER);
 }
 
-DEADHEAT_REPLACE(int, posix_memalign, void** result, std::size_t alignment, std::size_t size) {
+DEADHEAT_REPLACE_FIRMLY(int, posix_memalign, void** result, std::size_t alignment, std::size_t size) {
   if (alignment % sizeof(void*) != 0 || !is_power_of_two(alignment)) return EINVAL;
   const int saved = errno;
   void* const block = allocate_aligned_block(alignment, size, DEADHEAT_CALLER);
@@ -285,11 +287,13 @@ DEADHEAT_REPLACE(int, posix_memalign, void** result, std::size_t alignment, std:
   return 0;
 }
 
-DEADHEAT_REPLACE(void*, valloc, std::size_t size) { return allocate_aligned_block(kPage, size, DEADHEAT_CALLER); }
+DEADHEAT_REPLACE_FIRMLY(void*, valloc, std::size_t size) {
+  return allocate_aligned_block(kPage, size, DEADHEAT_CALLER);
+}
 
-DEADHEAT_REPLACE(void*, pvalloc, std::size_t size) {
+DEADHEAT_REPLACE_FIRMLY(void*, pvalloc, std::size_t size) {
   if (size > kLargestBlock - kPage) return fail(ENOMEM);
   return allocate_aligned_block(kPage, (size + kPage - 1) / kPage * kPage, DEADHEAT_CALLER);
 }
 
-DEADHEAT_REPLACE(std::size_t, malloc_usable_size, void* block) { return block_size(block); }
+DEADHEAT_REPLACE_FIRMLY(std::size_t, malloc_usable_size, void* block) { return block_size(block); }

@@ -1,149 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The printf family: reads the format and the strings behind %s, writes the
-// result of sprintf and what %n asks for.
-//
-// Which arguments are strings only the format tells, so it is walked once more
-// before the call. A format with numbered arguments (%2$s) or something unknown
-// ends the walk: from there on nothing is reported, because the next argument
-// cannot be found.
+// result of sprintf and what %n asks for (format_walk.h). The rest: more_printing.cpp.
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 
-#include "runtime/intercept/replace.h"
+#include "runtime/intercept/format_walk.h"
 
 namespace deadheat::runtime {
 namespace {
-
-enum class Length : std::uint8_t { kChar, kShort, kInt, kLong, kLongLong, kLongDouble };
-
-std::size_t length_of(const char* text, std::size_t limit) {
-  static constinit RealFunction<std::size_t(const char*, std::size_t)> original;
-  return original.get("strnlen")(text, limit);
-}
-
-bool is_one_of(char letter, const char* letters) {
-  for (; *letters != 0; ++letters) {
-    if (*letters == letter) return true;
-  }
-  return false;
-}
-
-// Walks a format and takes the arguments one by one.
-class FormatWalk {
- public:
-  FormatWalk(const char* format, va_list arguments, Address code) : at_(format), code_(code) {
-    va_copy(arguments_, arguments);
-  }
-  ~FormatWalk() { va_end(arguments_); }
-  FormatWalk(const FormatWalk&) = delete;
-  FormatWalk& operator=(const FormatWalk&) = delete;
-
-  void run() {
-    const char* const begin = at_;
-    on_read(begin, length_of(begin, SIZE_MAX) + 1, code_);
-    while (*at_ != 0) {
-      if (*at_++ != '%') continue;
-      if (*at_ == '%') {
-        ++at_;
-      } else if (!take_conversion()) {
-        return;
-      }
-    }
-  }
-
- private:
-  // False: the walk is over.
-  bool take_conversion() {
-    while (is_one_of(*at_, "-+ #0'I")) ++at_;
-    if (!take_number(nullptr)) return false;
-    std::size_t precision = SIZE_MAX;
-    if (*at_ == '.') {
-      ++at_;
-      precision = 0;
-      if (!take_number(&precision)) return false;
-    }
-    return take_argument(take_length(), precision);
-  }
-
-  bool take_number(std::size_t* value) {
-    if (*at_ == '*') {
-      ++at_;
-      const int number = va_arg(arguments_, int);
-      if (value != nullptr) *value = number < 0 ? SIZE_MAX : static_cast<std::size_t>(number);
-    }
-    std::size_t number = 0;
-    const char* const begin = at_;
-    for (; *at_ >= '0' && *at_ <= '9'; ++at_) number = number * 10 + static_cast<std::size_t>(*at_ - '0');
-    if (value != nullptr && at_ != begin) *value = number;
-    return *at_ != '$';
-  }
-
-  Length take_length() {
-    Length length = Length::kInt;
-    for (;; ++at_) {
-      if (*at_ == 'h') {
-        length = length == Length::kShort ? Length::kChar : Length::kShort;
-      } else if (*at_ == 'l') {
-        length = length == Length::kLong ? Length::kLongLong : Length::kLong;
-      } else if (is_one_of(*at_, "jztq")) {
-        length = Length::kLong;
-      } else if (*at_ == 'L') {
-        length = Length::kLongDouble;
-      } else {
-        return length;
-      }
-    }
-  }
-
-  bool take_argument(Length length, std::size_t precision) {
-    const char conversion = *at_++;
-    if (is_one_of(conversion, "diouxXcC")) {
-      // Everything up to a long travels in a register; wider does not exist here.
-      (void)va_arg(arguments_, long);
-      return true;
-    }
-    if (is_one_of(conversion, "eEfFgGaA")) {
-      if (length == Length::kLongDouble) {
-        (void)va_arg(arguments_, long double);
-      } else {
-        (void)va_arg(arguments_, double);
-      }
-      return true;
-    }
-    if (conversion == 'm') return true;
-    if (!is_one_of(conversion, "spSn")) return false;
-    const void* const pointer = va_arg(arguments_, const void*);
-    if (conversion == 's' && length != Length::kLong && pointer != nullptr) {
-      const std::size_t size = length_of(static_cast<const char*>(pointer), precision);
-      on_read(pointer, size < precision ? size + 1 : size, code_);
-    }
-    if (conversion == 'n') on_write(pointer, size_of(length), code_);
-    return true;
-  }
-
-  static std::size_t size_of(Length length) {
-    switch (length) {
-      case Length::kChar:
-        return sizeof(char);
-      case Length::kShort:
-        return sizeof(short);
-      case Length::kInt:
-        return sizeof(int);
-      default:
-        return sizeof(long);
-    }
-  }
-
-  const char* at_;
-  va_list arguments_;
-  Address code_;
-};
-
-void report_format(const char* format, va_list arguments, Address code) {
-  if (is_observing_accesses()) FormatWalk(format, arguments, code).run();
-}
 
 constexpr std::size_t kNoLimit = SIZE_MAX;
 
@@ -225,16 +91,7 @@ DEADHEAT_REPLACE(int, __vasprintf_chk, char** result, int flag, const char* form
   return length < 0 ? length : report_result(*result, kNoLimit, length, DEADHEAT_CALLER);
 }
 
-// The forms with `...` are those with a va_list. `last` is the parameter before
-// the dots, `call` the call of the original of `target`.
-#define DEADHEAT_WITH_DOTS(target, last, call)              \
-  static constinit RealFunction<decltype(target)> function; \
-  va_list arguments;                                        \
-  va_start(arguments, last);                                \
-  report_format(format, arguments, DEADHEAT_CALLER);        \
-  const int length = call;                                  \
-  va_end(arguments)
-
+// The forms with `...`.
 DEADHEAT_REPLACE(int, printf, const char* format, ...) {
   DEADHEAT_WITH_DOTS(replaced_vprintf, format, function.get("vprintf")(format, arguments));
   return length;

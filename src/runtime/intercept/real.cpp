@@ -29,6 +29,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #include "runtime/counters.h"
 #include "runtime/intercept/interceptor.h"
@@ -96,7 +97,8 @@ class OtherLibraries {
  public:
   enum class Which : std::uint8_t { kC, kAll };
   explicit OtherLibraries(Which which) {
-    constexpr const char* kNames[kCount] = {"libc.so.6", "libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"};
+    constexpr const char* kNames[kCount] = {"libc.so.6",      "libm.so.6",     "libstdc++.so.6", "libc++.so.1",
+                                            "libc++abi.so.1", "libcrypt.so.1", "libresolv.so.2"};
     for (int at = 0; at < (which == Which::kAll ? kCount : 1); ++at)
       handles_[at] = dlopen(kNames[at], RTLD_LAZY | RTLD_NOLOAD);
   }
@@ -116,7 +118,7 @@ class OtherLibraries {
   }
 
  private:
-  static constexpr int kCount = 4;
+  static constexpr int kCount = 7;
   void* handles_[kCount] = {};
 };
 
@@ -156,6 +158,17 @@ void look_up_all(OtherLibraries::Which which) {
   }
 }
 
+// A linker may leave out a library if we define all that the program needs of it. So what is
+// called and nobody has is looked for in the libraries that it may belong to.
+void* find_by_loading(const char* name) {
+  const RuntimeScope scope;
+  for (const char* library : {"libm.so.6", "libcrypt.so.1", "libresolv.so.2"}) {
+    void* const handle = dlopen(library, RTLD_LAZY);
+    if (void* const found = handle != nullptr ? dlsym(handle, name) : nullptr) return found;
+  }
+  return nullptr;
+}
+
 void* insist(void* found, const char* name) {
   if (found != nullptr) [[likely]]
     return found;
@@ -179,7 +192,10 @@ void* find_real_or_null(const char* name) {
   return next != nullptr ? next : OtherLibraries(OtherLibraries::Which::kAll).find(name);
 }
 
-void* find_real(const char* name) { return insist(find_real_or_null(name), name); }
+void* find_real(const char* name) {
+  void* const found = find_real_or_null(name);
+  return insist(found != nullptr ? found : find_by_loading(name), name);
+}
 
 void* find_listed_real(const char* name) {
   KnownFunction* const place = place_in_table(name);

@@ -22,7 +22,12 @@
 #include "runtime/intercept/interceptor.h"
 #include "runtime/on_access.h"
 
-#define DEADHEAT_REPLACE(result, name, ...)                                                             \
+// A program may have a function of its own with such a name: then that is the one that runs.
+#define DEADHEAT_REPLACE(result, name, ...)                                                                   \
+  extern "C" __attribute__((visibility("default"), weak)) result replaced_##name(__VA_ARGS__) __asm__(#name); \
+  extern "C" __attribute__((visibility("default"), weak)) result replaced_##name(__VA_ARGS__)
+// Where that would leave us without what we need to know: the heap.
+#define DEADHEAT_REPLACE_FIRMLY(result, name, ...)                                                      \
   extern "C" __attribute__((visibility("default"))) result replaced_##name(__VA_ARGS__) __asm__(#name); \
   extern "C" __attribute__((visibility("default"))) result replaced_##name(__VA_ARGS__)
 

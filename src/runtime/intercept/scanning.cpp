@@ -12,22 +12,21 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "runtime/intercept/replace.h"
+#include "runtime/intercept/described.h"
 
 namespace deadheat::runtime {
 namespace {
 
-std::size_t length_of(const char* text) {
-  static constinit RealFunction<std::size_t(const char*)> original;
-  return original.get("strlen")(text);
-}
-
-bool is_one_of(char letter, const char* letters) {
+template <class Letter>
+bool is_one_of(Letter letter, const char* letters) {
   for (; *letters != 0; ++letters) {
-    if (*letters == letter) return true;
+    if (static_cast<Letter>(*letters) == letter) return true;
   }
   return false;
 }
+
+std::size_t size_of_any_text(const char* text) { return size_of_text(text); }
+std::size_t size_of_any_text(const wchar_t* text) { return size_of_wide_text(text); }
 
 struct Conversion {
   bool is_stored = true;      // no '*'
@@ -39,7 +38,8 @@ struct Conversion {
 };
 
 // Everything between '%' and the letter of the conversion.
-const char* take_modifiers(const char* at, Conversion& conversion) {
+template <class Letter>
+const Letter* take_modifiers(const Letter* at, Conversion& conversion) {
   for (;; ++at) {
     if (*at == '*') {
       conversion.is_stored = false;
@@ -60,7 +60,8 @@ const char* take_modifiers(const char* at, Conversion& conversion) {
 }
 
 // Past the set of %[...]; `at` is behind the '['.
-const char* skip_set(const char* at) {
+template <class Letter>
+const Letter* skip_set(const Letter* at) {
   if (*at == '^') ++at;
   if (*at == ']') ++at;
   while (*at != 0 && *at != ']') ++at;
@@ -69,25 +70,27 @@ const char* skip_set(const char* at) {
 
 // Bytes stored through `pointer` by a conversion other than %n; 0 for a letter
 // that is not known.
-std::size_t stored_size(char letter, const Conversion& conversion, const void* pointer) {
+template <class Letter>
+std::size_t stored_size(Letter letter, const Conversion& conversion, const void* pointer) {
   if (conversion.is_allocated) return sizeof(char*);
   if (is_one_of(letter, "diouxX")) return conversion.whole;
   if (is_one_of(letter, "eEfFgGaA")) return conversion.real;
   if (letter == 'p') return sizeof(void*);
   if (letter == 'c') return (conversion.width == 0 ? 1 : conversion.width) * conversion.letter;
-  if ((letter == 's' || letter == '[') && conversion.letter == sizeof(char)) {
-    return length_of(static_cast<const char*>(pointer)) + 1;
-  }
-  return letter == 's' || letter == '[' ? sizeof(wchar_t) : 0;
+  const bool is_text = letter == 's' || letter == '[';
+  if (is_text && conversion.letter == sizeof(char)) return size_of_text(static_cast<const char*>(pointer));
+  if (is_text || letter == 'S') return size_of_wide_text(static_cast<const wchar_t*>(pointer));
+  return letter == 'C' ? sizeof(wchar_t) : 0;
 }
 
-void report_stores(const char* format, va_list arguments, int stores, Address code) {
+template <class Letter>
+void report_stores(const Letter* format, va_list arguments, int stores, Address code) {
   if (!is_observing_accesses()) return;
   const KeepErrno keep;
-  on_read(format, length_of(format) + 1, code);
+  on_read(format, size_of_any_text(format), code);
   va_list rest;
   va_copy(rest, arguments);
-  const char* at = format;
+  const Letter* at = format;
   while (*at != 0) {
     if (*at++ != '%') continue;
     if (*at == '%') {
@@ -96,7 +99,7 @@ void report_stores(const char* format, va_list arguments, int stores, Address co
     }
     Conversion conversion;
     at = take_modifiers(at, conversion);
-    const char letter = *at;
+    const Letter letter = *at;
     if (letter == 0 || letter == '$') break;
     ++at;
     if (letter == '[') at = skip_set(at);
@@ -110,8 +113,9 @@ void report_stores(const char* format, va_list arguments, int stores, Address co
   va_end(rest);
 }
 
-void report_text(const char* text, Address code) {
-  if (is_observing_accesses()) on_read(text, length_of(text) + 1, code);
+template <class Letter>
+void report_text(const Letter* text, Address code) {
+  if (is_observing_accesses()) on_read(text, size_of_any_text(text), code);
 }
 
 }  // namespace
@@ -122,70 +126,75 @@ using namespace deadheat::runtime;
 
 // Each function exists once per meaning of its formats: %a changed with C99, %i
 // with C23.
-#define DEADHEAT_SCANS(scan_text, scan_stream, scan_input, list_text, list_stream, list_input) \
-  DEADHEAT_REPLACE(int, list_text, const char* text, const char* format, va_list arguments) {  \
-    DEADHEAT_ORIGINAL(list_text);                                                              \
-    report_text(text, DEADHEAT_CALLER);                                                        \
-    va_list again;                                                                             \
-    va_copy(again, arguments);                                                                 \
-    const int stores = original(text, format, arguments);                                      \
-    report_stores(format, again, stores, DEADHEAT_CALLER);                                     \
-    va_end(again);                                                                             \
-    return stores;                                                                             \
-  }                                                                                            \
-  DEADHEAT_REPLACE(int, list_stream, FILE* stream, const char* format, va_list arguments) {    \
-    DEADHEAT_ORIGINAL(list_stream);                                                            \
-    va_list again;                                                                             \
-    va_copy(again, arguments);                                                                 \
-    const int stores = original(stream, format, arguments);                                    \
-    report_stores(format, again, stores, DEADHEAT_CALLER);                                     \
-    va_end(again);                                                                             \
-    return stores;                                                                             \
-  }                                                                                            \
-  DEADHEAT_REPLACE(int, list_input, const char* format, va_list arguments) {                   \
-    DEADHEAT_ORIGINAL(list_input);                                                             \
-    va_list again;                                                                             \
-    va_copy(again, arguments);                                                                 \
-    const int stores = original(format, arguments);                                            \
-    report_stores(format, again, stores, DEADHEAT_CALLER);                                     \
-    va_end(again);                                                                             \
-    return stores;                                                                             \
-  }                                                                                            \
-  DEADHEAT_REPLACE(int, scan_text, const char* text, const char* format, ...) {                \
-    static constinit RealFunction<int(const char*, const char*, va_list)> function;            \
-    report_text(text, DEADHEAT_CALLER);                                                        \
-    va_list arguments;                                                                         \
-    va_start(arguments, format);                                                               \
-    const int stores = function.get(#list_text)(text, format, arguments);                      \
-    va_end(arguments);                                                                         \
-    va_start(arguments, format);                                                               \
-    report_stores(format, arguments, stores, DEADHEAT_CALLER);                                 \
-    va_end(arguments);                                                                         \
-    return stores;                                                                             \
-  }                                                                                            \
-  DEADHEAT_REPLACE(int, scan_stream, FILE* stream, const char* format, ...) {                  \
-    static constinit RealFunction<int(FILE*, const char*, va_list)> function;                  \
-    va_list arguments;                                                                         \
-    va_start(arguments, format);                                                               \
-    const int stores = function.get(#list_stream)(stream, format, arguments);                  \
-    va_end(arguments);                                                                         \
-    va_start(arguments, format);                                                               \
-    report_stores(format, arguments, stores, DEADHEAT_CALLER);                                 \
-    va_end(arguments);                                                                         \
-    return stores;                                                                             \
-  }                                                                                            \
-  DEADHEAT_REPLACE(int, scan_input, const char* format, ...) {                                 \
-    static constinit RealFunction<int(const char*, va_list)> function;                         \
-    va_list arguments;                                                                         \
-    va_start(arguments, format);                                                               \
-    const int stores = function.get(#list_input)(format, arguments);                           \
-    va_end(arguments);                                                                         \
-    va_start(arguments, format);                                                               \
-    report_stores(format, arguments, stores, DEADHEAT_CALLER);                                 \
-    va_end(arguments);                                                                         \
-    return stores;                                                                             \
+#define DEADHEAT_SCANS(letter, scan_text, scan_stream, scan_input, list_text, list_stream, list_input) \
+  DEADHEAT_REPLACE(int, list_text, const letter* text, const letter* format, va_list arguments) {      \
+    DEADHEAT_ORIGINAL(list_text);                                                                      \
+    report_text(text, DEADHEAT_CALLER);                                                                \
+    va_list again;                                                                                     \
+    va_copy(again, arguments);                                                                         \
+    const int stores = original(text, format, arguments);                                              \
+    report_stores(format, again, stores, DEADHEAT_CALLER);                                             \
+    va_end(again);                                                                                     \
+    return stores;                                                                                     \
+  }                                                                                                    \
+  DEADHEAT_REPLACE(int, list_stream, FILE* stream, const letter* format, va_list arguments) {          \
+    DEADHEAT_ORIGINAL(list_stream);                                                                    \
+    va_list again;                                                                                     \
+    va_copy(again, arguments);                                                                         \
+    const int stores = original(stream, format, arguments);                                            \
+    report_stores(format, again, stores, DEADHEAT_CALLER);                                             \
+    va_end(again);                                                                                     \
+    return stores;                                                                                     \
+  }                                                                                                    \
+  DEADHEAT_REPLACE(int, list_input, const letter* format, va_list arguments) {                         \
+    DEADHEAT_ORIGINAL(list_input);                                                                     \
+    va_list again;                                                                                     \
+    va_copy(again, arguments);                                                                         \
+    const int stores = original(format, arguments);                                                    \
+    report_stores(format, again, stores, DEADHEAT_CALLER);                                             \
+    va_end(again);                                                                                     \
+    return stores;                                                                                     \
+  }                                                                                                    \
+  DEADHEAT_REPLACE(int, scan_text, const letter* text, const letter* format, ...) {                    \
+    static constinit RealFunction<int(const letter*, const letter*, va_list)> function;                \
+    report_text(text, DEADHEAT_CALLER);                                                                \
+    va_list arguments;                                                                                 \
+    va_start(arguments, format);                                                                       \
+    const int stores = function.get(#list_text)(text, format, arguments);                              \
+    va_end(arguments);                                                                                 \
+    va_start(arguments, format);                                                                       \
+    report_stores(format, arguments, stores, DEADHEAT_CALLER);                                         \
+    va_end(arguments);                                                                                 \
+    return stores;                                                                                     \
+  }                                                                                                    \
+  DEADHEAT_REPLACE(int, scan_stream, FILE* stream, const letter* format, ...) {                        \
+    static constinit RealFunction<int(FILE*, const letter*, va_list)> function;                        \
+    va_list arguments;                                                                                 \
+    va_start(arguments, format);                                                                       \
+    const int stores = function.get(#list_stream)(stream, format, arguments);                          \
+    va_end(arguments);                                                                                 \
+    va_start(arguments, format);                                                                       \
+    report_stores(format, arguments, stores, DEADHEAT_CALLER);                                         \
+    va_end(arguments);                                                                                 \
+    return stores;                                                                                     \
+  }                                                                                                    \
+  DEADHEAT_REPLACE(int, scan_input, const letter* format, ...) {                                       \
+    static constinit RealFunction<int(const letter*, va_list)> function;                               \
+    va_list arguments;                                                                                 \
+    va_start(arguments, format);                                                                       \
+    const int stores = function.get(#list_input)(format, arguments);                                   \
+    va_end(arguments);                                                                                 \
+    va_start(arguments, format);                                                                       \
+    report_stores(format, arguments, stores, DEADHEAT_CALLER);                                         \
+    va_end(arguments);                                                                                 \
+    return stores;                                                                                     \
   }
 
-DEADHEAT_SCANS(sscanf, fscanf, scanf, vsscanf, vfscanf, vscanf)
-DEADHEAT_SCANS(__isoc99_sscanf, __isoc99_fscanf, __isoc99_scanf, __isoc99_vsscanf, __isoc99_vfscanf, __isoc99_vscanf)
-DEADHEAT_SCANS(__isoc23_sscanf, __isoc23_fscanf, __isoc23_scanf, __isoc23_vsscanf, __isoc23_vfscanf, __isoc23_vscanf)
+DEADHEAT_SCANS(char, sscanf, fscanf, scanf, vsscanf, vfscanf, vscanf)
+DEADHEAT_SCANS(char, __isoc99_sscanf, __isoc99_fscanf, __isoc99_scanf, __isoc99_vsscanf, __isoc99_vfscanf,
+               __isoc99_vscanf)
+DEADHEAT_SCANS(char, __isoc23_sscanf, __isoc23_fscanf, __isoc23_scanf, __isoc23_vsscanf, __isoc23_vfscanf,
+               __isoc23_vscanf)
+DEADHEAT_SCANS(wchar_t, swscanf, fwscanf, wscanf, vswscanf, vfwscanf, vwscanf)
+DEADHEAT_SCANS(wchar_t, __isoc99_swscanf, __isoc99_fwscanf, __isoc99_wscanf, __isoc99_vswscanf, __isoc99_vfwscanf,
+               __isoc99_vwscanf)
