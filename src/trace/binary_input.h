@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "trace/event_source.h"
+#include "trace/trace_file.h"
 
 namespace deadheat {
 
@@ -31,9 +32,7 @@ class BinaryInput {
   [[nodiscard]] virtual const std::string& name() const = 0;
 };
 
-// "-" is the standard input. Errors: kIo (with the reason; also for what is
-// neither a file nor a pipe).
-Result<std::unique_ptr<BinaryInput>> open_binary_input(const std::string& path);
+std::unique_ptr<BinaryInput> binary_input_from(TraceFile file);
 
 // The bytes must outlive the input.
 std::unique_ptr<BinaryInput> binary_input_from(std::span<const std::byte> bytes, std::string name);

@@ -13,8 +13,6 @@
 #include "trace/malformed.h"
 
 namespace deadheat {
-namespace {}  // namespace
-
 struct BinaryReader::Decompressor {
   Decompressor() : context(ZSTD_createDCtx()) { DEADHEAT_CHECK(context != nullptr); }
   Decompressor(const Decompressor&) = delete;
@@ -54,9 +52,13 @@ BinaryReader::BinaryReader(std::unique_ptr<BinaryInput> input, const BinaryReade
 BinaryReader::~BinaryReader() = default;
 
 Result<std::unique_ptr<BinaryReader>> BinaryReader::open(const std::string& path, const BinaryReaderOptions& options) {
-  auto input = open_binary_input(path);
-  if (!input) return input.error();
-  return start(std::move(input).value(), options);
+  auto file = TraceFile::open(path);
+  if (!file) return file.error();
+  return start(binary_input_from(std::move(file).value()), options);
+}
+
+Result<std::unique_ptr<BinaryReader>> BinaryReader::open(TraceFile file) {
+  return start(binary_input_from(std::move(file)), {});
 }
 
 Result<std::unique_ptr<BinaryReader>> BinaryReader::open_memory(std::span<const std::byte> bytes,
@@ -183,8 +185,8 @@ Error BinaryReader::end_with(const Error& error) {
   return {error.code, fmt::format("{}, chunk at byte {}: {}", input_->name(), chunk_start_, error.message)};
 }
 
-Result<std::unique_ptr<EventSource>> open_binary_trace(const std::string& path) {
-  auto reader = BinaryReader::open(path);
+Result<std::unique_ptr<EventSource>> open_binary_trace(TraceFile file) {
+  auto reader = BinaryReader::open(std::move(file));
   if (!reader) return reader.error();
   return std::unique_ptr<EventSource>{std::move(reader).value()};
 }

@@ -35,6 +35,8 @@ class BinaryReader final : public EventSource {
   // Errors: kIo (cannot open or read), kUnsupported (not a binary trace, newer
   // version), kMalformed (empty or damaged header).
   static Result<std::unique_ptr<BinaryReader>> open(const std::string& path, const BinaryReaderOptions& options = {});
+  // Of a file whose beginning somebody has looked at. Errors as above.
+  static Result<std::unique_ptr<BinaryReader>> open(TraceFile file);
   // Reads from memory, which must outlive the reader. Errors as above.
   static Result<std::unique_ptr<BinaryReader>> open_memory(std::span<const std::byte> bytes,
                                                            const BinaryReaderOptions& options = {});
@@ -78,6 +80,6 @@ class BinaryReader final : public EventSource {
 };
 
 // The EventSource of open_trace().
-Result<std::unique_ptr<EventSource>> open_binary_trace(const std::string& path);
+Result<std::unique_ptr<EventSource>> open_binary_trace(TraceFile file);
 
 }  // namespace deadheat

@@ -4,18 +4,13 @@
 // `thread|op(object)|location`; else our text format, whose reader explains
 // what is wrong with any other file.
 //
-// Looking at the beginning must not consume it, so only what can be read twice
-// is looked at. A pipe is taken to be text.
-#include <fcntl.h>
+// trace_file.h says how a pipe is looked at without losing what was read.
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
+#include <span>
 #include <string_view>
+#include <utility>
 
 #include "trace/binary_reader.h"
 #include "trace/binary_writer.h"
@@ -24,6 +19,7 @@
 #include "trace/event_source.h"
 #include "trace/std_format.h"
 #include "trace/text_format.h"
+#include "trace/trace_file.h"
 
 namespace deadheat {
 namespace {
@@ -43,8 +39,9 @@ bool looks_like_std_event(std::string_view line) {
   return operation.find('(') != std::string_view::npos && operation.ends_with(')');
 }
 
-TraceFormat format_of(std::string_view beginning) {
-  if (has_binary_magic(std::as_bytes(std::span{beginning.data(), beginning.size()}))) return TraceFormat::kBinary;
+TraceFormat format_of(std::span<const std::byte> bytes) {
+  if (has_binary_magic(bytes)) return TraceFormat::kBinary;
+  std::string_view beginning(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   while (!beginning.empty()) {
     const std::size_t length = std::min(beginning.find('\n'), beginning.size());
     const std::string_view line = without_blanks(beginning.substr(0, length));
@@ -56,60 +53,26 @@ TraceFormat format_of(std::string_view beginning) {
   return TraceFormat::kText;
 }
 
-Error cannot_open(const std::string& path, const char* reason) {
-  return {ErrorCode::kIo, fmt::format("cannot open trace '{}': {}", path, reason)};
-}
-
-// Closes what it opened; the standard input stays open.
-class Descriptor {
- public:
-  explicit Descriptor(const std::string& path)
-      : number_(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ > STDIN_FILENO) ::close(number_);
-  }
-  [[nodiscard]] int number() const { return number_; }
-
- private:
-  int number_;
-};
-
-// The format is decided by the first 64 KiB: a longer comment at the head of an
-// STD file would hide what it is.
-Result<TraceFormat> recognise(const std::string& path) {
-  const Descriptor file{path};
-  if (file.number() < 0) return cannot_open(path, std::strerror(errno));
-  struct stat status{};
-  if (::fstat(file.number(), &status) != 0) return cannot_open(path, std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) return cannot_open(path, "it is a directory");
-  if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || path == "-") {
-    if (!S_ISREG(status.st_mode)) return TraceFormat::kText;
-  } else if (!S_ISREG(status.st_mode)) {
-    return cannot_open(path, "it is neither a file nor a pipe");
-  }
-  std::array<char, 1U << 16U> beginning;
-  const ssize_t size = ::pread(file.number(), beginning.data(), beginning.size(), 0);
-  if (size < 0) return cannot_open(path, std::strerror(errno));
-  if (size == 0) return Error{ErrorCode::kMalformed, fmt::format("cannot open trace '{}': it is empty", path)};
-  return format_of({beginning.data(), static_cast<std::size_t>(size)});
-}
-
 }  // namespace
 
 Result<std::unique_ptr<EventSource>> open_trace(const std::string& path) {
-  const Result<TraceFormat> format = recognise(path);
-  if (!format) return format.error();
-  switch (format.value()) {
+  auto opened = TraceFile::open(path);
+  if (!opened) return opened.error();
+  TraceFile file = std::move(opened).value();
+  const auto beginning = file.beginning();
+  if (!beginning) return beginning.error();
+  if (beginning.value().empty()) {
+    return Error{ErrorCode::kMalformed, fmt::format("cannot open trace '{}': it is empty", path)};
+  }
+  switch (format_of(beginning.value())) {
     case TraceFormat::kBinary:
-      return open_binary_trace(path);
+      return open_binary_trace(std::move(file));
     case TraceFormat::kStd:
-      return open_std_trace(path);
+      return read_std_trace(std::move(file));
     case TraceFormat::kText:
       break;
   }
-  return open_text_trace(path);
+  return read_text_trace(std::move(file));
 }
 
 Result<std::unique_ptr<EventSink>> create_trace(const std::string& path, TraceFormat format) {

@@ -10,12 +10,12 @@
 #include "base/result.h"
 #include "trace/event_sink.h"
 #include "trace/event_source.h"
+#include "trace/trace_file.h"
 
 namespace deadheat {
 
-// "-" is the standard input. Errors: kIo (cannot open). next_batch() gives
-// kMalformed with the line number, after the events before that line.
-Result<std::unique_ptr<EventSource>> open_std_trace(const std::string& path);
+// next_batch() gives kMalformed with the line number, after the events before that line.
+std::unique_ptr<EventSource> read_std_trace(TraceFile file);
 
 // Creates or overwrites the file; "-" is the standard output. write() refuses
 // (kUnsupported) events whose loss would change which races there are. Errors: kIo.

@@ -272,15 +272,13 @@ class StdReader final : public StdSource {
 }  // namespace
 
 Result<std::unique_ptr<StdSource>> open_std_source(const std::string& path) {
-  Result<LineReader> lines = LineReader::open(path);
-  if (!lines.ok()) return lines.error();
-  return std::unique_ptr<StdSource>(std::make_unique<StdReader>(std::move(lines).value()));
+  auto file = TraceFile::open(path);
+  if (!file.ok()) return file.error();
+  return std::unique_ptr<StdSource>(std::make_unique<StdReader>(LineReader(std::move(file).value())));
 }
 
-Result<std::unique_ptr<EventSource>> open_std_trace(const std::string& path) {
-  Result<std::unique_ptr<StdSource>> source = open_std_source(path);
-  if (!source.ok()) return source.error();
-  return std::unique_ptr<EventSource>(std::move(source).value());
+std::unique_ptr<EventSource> read_std_trace(TraceFile file) {
+  return std::make_unique<StdReader>(LineReader(std::move(file)));
 }
 
 Result<ParsedTrace> parse_std_trace(std::string_view text) {

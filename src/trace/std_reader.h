@@ -44,7 +44,7 @@ class StdSource : public EventSource {
   [[nodiscard]] virtual const std::map<std::string, std::uint64_t>& skipped() const = 0;
 };
 
-// As open_std_trace() in std_format.h, with the counts.
+// "-" is the standard input. Errors: kIo. With the counts.
 Result<std::unique_ptr<StdSource>> open_std_source(const std::string& path);
 
 // A whole trace in memory, for tests. Errors: kMalformed.

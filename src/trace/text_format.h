@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "trace/event_sink.h"
 #include "trace/event_source.h"
+#include "trace/trace_file.h"
 
 namespace deadheat {
 
@@ -19,6 +20,7 @@ namespace deadheat {
 // line without its newline that does not parse is the mark of a truncated file:
 // see EventSource::truncation().
 Result<std::unique_ptr<EventSource>> open_text_trace(const std::string& path);
+std::unique_ptr<EventSource> read_text_trace(TraceFile file);
 
 // Creates or overwrites the file; "-" is the standard output. Errors: kIo.
 // What is written reads back as exactly the same events and dictionary.

@@ -2,10 +2,10 @@
 #include "trace/text_lines.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
-#include <cerrno>
 #include <cstring>
+#include <span>
+#include <utility>
 
 namespace deadheat {
 
@@ -15,18 +15,7 @@ namespace {
 constexpr std::size_t kBufferSize = 2 * LineReader::kLongestLine;
 }  // namespace
 
-Result<LineReader> LineReader::open(const std::string& path) {
-  LineReader reader;
-  reader.path_ = path;
-  reader.file_.reset(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
-  struct stat status{};
-  if (reader.file_ == nullptr || ::fstat(::fileno(reader.file_.get()), &status) != 0) {
-    return Error{ErrorCode::kIo, fmt::format("cannot open trace '{}': {}", path, std::strerror(errno))};
-  }
-  reader.total_ = status.st_size > 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
-  reader.buffer_.resize(kBufferSize);
-  return reader;
-}
+LineReader::LineReader(TraceFile file) : file_(std::move(file)), buffer_(kBufferSize), total_(file_->size()) {}
 
 LineReader::LineReader(std::string_view text) : window_(text), at_end_(true), total_(text.size()) {}
 
@@ -53,14 +42,10 @@ Status LineReader::refill() {
   if (!window_.empty()) std::memmove(buffer_.data(), window_.data(), window_.size());
   const std::size_t kept = window_.size();
   const std::size_t wanted = buffer_.size() - kept;
-  const std::size_t got = std::fread(buffer_.data() + kept, 1, wanted, file_.get());
-  if (got < wanted) {
-    if (std::ferror(file_.get()) != 0) {
-      return Error{ErrorCode::kIo, fmt::format("cannot read trace '{}': {}", path_, std::strerror(errno))};
-    }
-    at_end_ = true;
-  }
-  window_ = std::string_view(buffer_.data(), kept + got);
+  const auto got = file_->read(std::as_writable_bytes(std::span(buffer_)).subspan(kept, wanted));
+  if (!got.ok()) return got.error();
+  at_end_ = got.value() < wanted;
+  window_ = std::string_view(buffer_.data(), kept + got.value());
   return {};
 }
 

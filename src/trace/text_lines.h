@@ -4,15 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
-#include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "trace/event_source.h"
+#include "trace/trace_file.h"
 
 namespace deadheat {
 
@@ -24,8 +22,7 @@ class LineReader {
   // So many events a reader of lines delivers at once.
   static constexpr std::size_t kBatch = 4096;
 
-  // "-" is the standard input. Errors: kIo.
-  static Result<LineReader> open(const std::string& path);
+  explicit LineReader(TraceFile file);
   // The text must outlive the reader.
   explicit LineReader(std::string_view text);
 
@@ -43,18 +40,10 @@ class LineReader {
   [[nodiscard]] SourceProgress progress() const { return {consumed_, total_}; }
 
  private:
-  struct CloseFile {
-    void operator()(std::FILE* file) const {
-      if (file != stdin) std::fclose(file);
-    }
-  };
-
-  LineReader() = default;
   // Makes more of the file visible in window_; at its end sets at_end_. Errors: kIo.
   Status refill();
 
-  std::unique_ptr<std::FILE, CloseFile> file_;
-  std::string path_;
+  std::optional<TraceFile> file_;  // none: the text is in memory
   std::vector<char> buffer_;
   std::string_view window_;  // read but not yet delivered
   bool at_end_ = false;      // nothing follows the window

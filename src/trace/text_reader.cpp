@@ -76,9 +76,13 @@ class TextReader final : public EventSource {
 }  // namespace
 
 Result<std::unique_ptr<EventSource>> open_text_trace(const std::string& path) {
-  Result<LineReader> lines = LineReader::open(path);
-  if (!lines.ok()) return lines.error();
-  return std::unique_ptr<EventSource>(std::make_unique<TextReader>(std::move(lines).value(), BadLastLine::kTruncation));
+  auto file = TraceFile::open(path);
+  if (!file.ok()) return file.error();
+  return read_text_trace(std::move(file).value());
+}
+
+std::unique_ptr<EventSource> read_text_trace(TraceFile file) {
+  return std::make_unique<TextReader>(LineReader(std::move(file)), BadLastLine::kTruncation);
 }
 
 Result<ParsedTrace> parse_text_trace(std::string_view text) {

@@ -39,6 +39,42 @@ TEST_F(AnalyzeTest, QuietTraceIsExitCode0) {
   EXPECT_EQ(result.errors, "");
 }
 
+TEST_F(AnalyzeTest, ATraceWithoutAccessesIsNotATraceWithoutRaces) {
+  shell.write_file("comment.trace", "# nothing happened\n");
+  shell.write_file("locks.trace", "0 fork 1\n0 acquire m\n0 release m\n");
+  const CommandResult none = shell.run("deadheat analyze comment.trace");
+  EXPECT_EQ(none.exit_code, 3);
+  EXPECT_EQ(none.output, "deadheat: nothing was looked at: the trace has no events\n");
+  const CommandResult locks = shell.run("deadheat analyze locks.trace");
+  EXPECT_EQ(locks.exit_code, 3);
+  EXPECT_EQ(locks.output, "deadheat: nothing was looked at: no access to memory is among its 3 events\n");
+  EXPECT_EQ(shell.run("deadheat analyze --detector pacer quiet.trace").exit_code, 3) << "no period has an access";
+  EXPECT_EQ(shell.run("touch empty && deadheat analyze empty").exit_code, 1);
+}
+
+// Whatever opens the path, and however slowly it comes.
+TEST_F(AnalyzeTest, EveryFormatComesThroughPipes) {
+  shell.write_file("small.std", "T0|fork(T1)|1\nT0|w(x)|2\nT1|w(x)|3\n");
+  ASSERT_EQ(shell.run("deadheat trace convert racy.trace racy.dht").exit_code, 0);
+  for (const std::string file : {"racy.trace", "racy.dht", "small.std"}) {
+    for (const std::string reader :
+         {"cat FILE | deadheat analyze -", "cat FILE | deadheat analyze /dev/stdin", "deadheat analyze - < FILE",
+          "deadheat analyze <(cat FILE)", "{ head -c 5 FILE; sleep 0.05; tail -c +6 FILE; } | deadheat analyze -",
+          "mkfifo -m 600 fifo; cat FILE > fifo & deadheat analyze fifo"}) {
+      std::string command = reader;
+      for (std::size_t at = 0; (at = command.find("FILE", at)) != std::string::npos;) command.replace(at, 4, file);
+      const CommandResult result = shell.run(command);
+      EXPECT_EQ(result.exit_code, 66) << command << ": " << result.output << result.errors;
+      EXPECT_TRUE(contains(result.output, "deadheat: 1 data race")) << command << result.output;
+    }
+    EXPECT_EQ(shell.run("cat " + file + " | deadheat trace check -").exit_code, 0) << file;
+    EXPECT_EQ(shell.run("cat " + file + " | deadheat trace stats /dev/stdin").exit_code, 0) << file;
+  }
+  const CommandResult nothing = shell.run("true | deadheat analyze -");
+  EXPECT_EQ(nothing.exit_code, 1);
+  EXPECT_TRUE(contains(nothing.errors, "cannot open trace '-': it is empty")) << nothing.errors;
+}
+
 TEST_F(AnalyzeTest, EveryDetectorFindsTheRace) {
   for (const std::string detector : {"fasttrack", "slimstate", "djit", "reference", "literace"}) {
     const CommandResult result = shell.run("deadheat analyze --format json --detector " + detector + " racy.trace");
