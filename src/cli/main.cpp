@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
@@ -20,6 +21,7 @@
 #include "cli/messages.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "store/store_address.h"
 #include "trace/text_words.h"
 
 namespace deadheat {
@@ -44,7 +46,8 @@ constexpr char kMainFooter[] = R"(Examples:
   deadheat trace convert run.std run.dht          from RAPID's format to ours
   deadheat trace generate --threads 8 big.dht     make one up, for tests and benchmarks
 
-Exit codes: 0 success, no race; 66 races found; 1 bad input or failure; 2 bad usage.
+Exit codes: 0 success, no race; 66 races found; 1 bad input or failure; 2 bad usage; 3 nothing
+was looked at.
 'deadheat COMMAND --help' tells more about each command.)";
 
 constexpr char kTraceFooter[] = R"(Examples:
@@ -81,6 +84,25 @@ ExitCode print_text(const std::string& text) {
   if (status.ok()) return ExitCode::kSuccess;
   print_error(status.error().message);
   return ExitCode::kFailure;
+}
+
+// Every user of the machine can read our arguments. Ours are copies from here on, and of the originals passwords in
+// addresses of stores are taken away. The program that we start gets its words from the copies.
+std::vector<char*> take_arguments(int argument_count, char** arguments) {
+  static std::vector<std::string> copies(arguments, arguments + argument_count);
+  std::vector<char*> pointers;
+  for (std::size_t at = 0; at < copies.size(); ++at) {
+    pointers.push_back(copies[at].data());
+    const std::string_view word = copies[at];
+    const std::size_t begin = word.starts_with("--") && word.find('=') != word.npos ? word.find('=') + 1 : 0;
+    const std::string_view place = word.substr(begin);
+    if (!is_postgres_url(place)) continue;
+    std::string shown = public_address(place);
+    shown.resize(place.size());
+    std::memcpy(arguments[at] + begin, shown.data(), shown.size());
+  }
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 // The innermost command that was named, for "see ... --help".
@@ -150,7 +172,7 @@ int main(int argument_count, char** arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   ExitCode result = ExitCode::kFailure;
   try {
-    result = deadheat::run_command(argument_count, arguments);
+    result = deadheat::run_command(argument_count, deadheat::take_arguments(argument_count, arguments).data());
   } catch (const std::bad_alloc&) {
     std::fputs("deadheat: error: out of memory\n", stderr);
   } catch (const std::exception& error) {

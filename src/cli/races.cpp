@@ -182,8 +182,9 @@ ExitCode merge_races(Store& store, const RacesOptions& options) {
     const auto content = content_of_place(name);
     if (!content.ok()) return failed(content.error(), ExitCode::kFailure);
     if (const Status status = store.merge(content.value()); !status.ok()) return refused(status.error());
-    print_note(fmt::format("'{}': {} in {} are now in '{}'", name, counted(content.value().races.size(), "race"),
-                           counted(content.value().runs.size(), "run"), store.place()));
+    print_note(fmt::format("'{}': {} in {} are now in '{}'", public_address(name),
+                           counted(content.value().races.size(), "race"), counted(content.value().runs.size(), "run"),
+                           store.place()));
   }
   return ExitCode::kSuccess;
 }

@@ -59,14 +59,10 @@ Exit codes: 0 ended; 1 failure; 2 bad usage.)";
 // The store; opened again when its server went away and came back.
 class StoreSource : public RaceSource {
  public:
-  StoreSource(Store store, StoreAccess access) : store_(std::move(store)), access_(access) {}
+  StoreSource(Store store, std::string address, bool is_read_only)
+      : store_(std::move(store)), address_(std::move(address)), is_read_only_(is_read_only) {}
 
-  [[nodiscard]] std::string place() const override {
-    const std::string& place = store_.place();
-    // A password in the address is nobody's business.
-    const std::size_t at = place.rfind('@');
-    return is_postgres_url(place) && at != std::string::npos ? "postgresql://" + place.substr(at + 1) : place;
-  }
+  [[nodiscard]] std::string place() const override { return store_.place(); }
   Result<std::vector<RaceRow>> races() override {
     return tried([](Store& store) { return store.races({}); });
   }
@@ -79,7 +75,7 @@ class StoreSource : public RaceSource {
   Result<std::uint64_t> change_count() override {
     return tried([](Store& store) { return store.change_count(); });
   }
-  [[nodiscard]] bool may_write() const override { return access_ == StoreAccess::kWrite; }
+  [[nodiscard]] bool may_write() const override { return !is_read_only_; }
   Status set_state(std::string_view fingerprint, RaceState state, const std::string& note) override {
     return tried([&](Store& store) { return store.set_state(fingerprint, state, note); });
   }
@@ -89,14 +85,15 @@ class StoreSource : public RaceSource {
   auto tried(const Question& question) -> decltype(question(std::declval<Store&>())) {
     auto answer = question(store_);
     if (answer.ok() || answer.error().code != ErrorCode::kIo) return answer;
-    auto reopened = Store::open(store_.place(), access_);
+    auto reopened = Store::open(address_, StoreAccess::kRead);
     if (!reopened.ok()) return answer;
     store_ = std::move(reopened).value();
     return question(store_);
   }
 
   Store store_;
-  StoreAccess access_;
+  std::string address_;  // with the password, if it has one
+  bool is_read_only_;
 };
 
 // Readable when the user wants an end.
@@ -151,14 +148,15 @@ ExitCode serve(const ServeOptions& options) {
          fmt::format("'{}' can be reached from other machines: give a --token or --token-file", options.listen)},
         ExitCode::kUsage);
   }
-  const StoreAccess access = options.read_only ? StoreAccess::kRead : StoreAccess::kWrite;
-  auto store = open_store(options.store, access);
+  // One may look before the first run; but a name that is misspelt is not a new store.
+  const bool is_default = place_of_store(options.store) == kDefaultStore;
+  auto store = open_store(options.store, is_default && !options.read_only ? StoreAccess::kWrite : StoreAccess::kRead);
   if (!store.ok()) return refused(store.error(), ExitCode::kFailure);
   const auto stop = ending_signals();
   if (!stop.ok()) return refused(stop.error(), ExitCode::kFailure);
   auto server = HttpServer::open(address.value());
   if (!server.ok()) return refused(server.error(), ExitCode::kFailure);
-  StoreSource source(std::move(store).value(), access);
+  StoreSource source(std::move(store).value(), place_of_store(options.store).value_or(""), options.read_only);
   const bool needs_token = !token.value().empty();
   RaceService service(source, {std::move(token).value(), options.host_names});
   print_note(fmt::format("races of '{}' at {}{}; Ctrl-C ends it", printable(source.place()),

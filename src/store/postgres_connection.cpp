@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "store/sql_connection.h"
+#include "store/store_address.h"
 
 namespace deadheat {
 
@@ -90,7 +91,8 @@ constexpr char kConnectionLost[] = "08006";
 
 class PostgresConnection final : public SqlConnection {
  public:
-  PostgresConnection(const Library& library, PGconn* connection) : pq_(library), connection_(connection) {
+  PostgresConnection(const Library& library, PGconn* connection, std::string address)
+      : pq_(library), connection_(connection), address_(std::move(address)) {
     pq_.set_notices(connection_, [](void*, const char*) {}, nullptr);
   }
   ~PostgresConnection() override { pq_.finish(connection_); }
@@ -120,10 +122,15 @@ class PostgresConnection final : public SqlConnection {
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
       const char* const state = pq_.error_field(result.get(), PG_DIAG_SQLSTATE);
       state_ = state == nullptr ? kConnectionLost : state;
-      return Error{ErrorCode::kIo, "the store's server: " + one_line(pq_.error_message(connection_))};
+      return Error{ErrorCode::kIo, "the store's server: " + what_it_says()};
     }
     state_.clear();
     return rows_of(result.get());
+  }
+
+  // Why something failed.
+  [[nodiscard]] std::string what_it_says() const {
+    return without_secrets(one_line(pq_.error_message(connection_)), address_);
   }
 
  protected:
@@ -168,6 +175,7 @@ class PostgresConnection final : public SqlConnection {
 
   const Library& pq_;
   PGconn* connection_;
+  std::string address_;
   std::string state_;  // of the last statement; empty: good
 };
 
@@ -179,9 +187,9 @@ Result<std::unique_ptr<SqlConnection>> open_postgres(const std::string& url) {
     return Error{ErrorCode::kUnsupported, "PostgreSQL needs its client library, libpq.so.5 (Debian package libpq5)"};
   }
   PGconn* const connection = pq->connect(url.c_str());
-  auto opened = std::make_unique<PostgresConnection>(*pq, connection);
+  auto opened = std::make_unique<PostgresConnection>(*pq, connection, url);
   if (pq->status(connection) != CONNECTION_OK) {
-    return Error{ErrorCode::kIo, "cannot open the store: " + one_line(pq->error_message(connection))};
+    return Error{ErrorCode::kIo, "cannot open the store: " + opened->what_it_says()};
   }
   return std::unique_ptr<SqlConnection>(std::move(opened));
 }

@@ -68,6 +68,11 @@ Status migrate(SqlConnection& connection, std::int64_t version) {
 
 }  // namespace
 
+Status check_is_store(SqlConnection& connection) {
+  const auto found = version_of(connection);
+  return found.ok() ? Status() : Status(found.error());
+}
+
 Status bring_up_to_date(SqlConnection& connection, std::int64_t version) {
   // Nearly always there is nothing to do, and nobody needs to wait.
   if (const auto found = version_of(connection); found.ok()) {

@@ -11,6 +11,9 @@ namespace deadheat {
 
 inline constexpr std::int64_t kSchemaVersion = 2;
 
+// Before reading: whether there are any. Errors: kIo, in the database's words.
+Status check_is_store(SqlConnection& connection);
+
 // Makes the tables, or changes them, step by step, up to `version`; several processes may do it
 // at once. Errors: kIo; kUnsupported when they are newer than that.
 Status bring_up_to_date(SqlConnection& connection, std::int64_t version = kSchemaVersion);

@@ -7,6 +7,8 @@
 #include <sqlite3.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -18,6 +20,8 @@
 namespace deadheat {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 // A writer holds the file for some milliseconds, a slow disk included; a hundred may queue.
 constexpr int kBusyMilliseconds = 15'000;
@@ -56,9 +60,39 @@ SqlValue value_of(sqlite3_stmt* statement, int column) {
   return text == nullptr ? std::string() : std::string(text, size);
 }
 
+// A copy of a store in a directory of its own, which goes with it.
+class StoreCopy {
+ public:
+  // Of the file and of what is not in it yet. Null: there is no room, or it cannot be read.
+  static std::unique_ptr<StoreCopy> make(const std::string& path) {
+    std::error_code error;
+    std::string name = (fs::temp_directory_path(error) / "deadheat-store-XXXXXX").string();
+    if (error || mkdtemp(name.data()) == nullptr) return nullptr;
+    std::unique_ptr<StoreCopy> copy(new StoreCopy(name));
+    if (!fs::copy_file(path, copy->path(), error)) return nullptr;
+    fs::copy_file(path + "-wal", copy->path() + "-wal", error);
+    return copy;
+  }
+  StoreCopy(const StoreCopy&) = delete;
+  StoreCopy& operator=(const StoreCopy&) = delete;
+  ~StoreCopy() {
+    std::error_code ignored;
+    fs::remove_all(directory_, ignored);
+  }
+  [[nodiscard]] std::string path() const { return directory_ + "/races.db"; }
+
+ private:
+  explicit StoreCopy(std::string directory) : directory_(std::move(directory)) {}
+  std::string directory_;
+};
+
 class SqliteConnection final : public SqlConnection {
  public:
-  SqliteConnection(Database database, std::string path) : database_(std::move(database)), path_(std::move(path)) {}
+  SqliteConnection(Database database, std::string path, std::unique_ptr<StoreCopy> copy = nullptr)
+      : copy_(std::move(copy)), database_(std::move(database)), path_(std::move(path)) {}
+
+  // Whether the file can be looked into at all.
+  [[nodiscard]] bool is_readable() { return run("SELECT COUNT(*) FROM sqlite_schema", {}).ok(); }
 
   Result<SqlRows> run(const std::string& text, const std::vector<SqlValue>& parameters) override {
     sqlite3_stmt* prepared = nullptr;
@@ -80,18 +114,22 @@ class SqliteConnection final : public SqlConnection {
     return rows;
   }
 
-  // Turning to WAL, when the file is new, is refused at once while another process does the same.
+  // What every connection that may write needs.
   Status settle() {
-    for (int tries = 0;; ++tries) {
-      const auto mode = run("PRAGMA journal_mode = WAL", {});
-      if (mode.ok()) break;
-      if (last_ != SQLITE_BUSY || tries == 500) return mode.error();
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
     for (const char* const setting : {"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"}) {
       if (const auto set = run(setting, {}); !set.ok()) return set.error();
     }
     return {};
+  }
+
+  // Of a store that may be new. Turning to WAL is refused at once while another process does the same.
+  Status turn_to_log() {
+    for (int tries = 0;; ++tries) {
+      const auto mode = run("PRAGMA journal_mode = WAL", {});
+      if (mode.ok()) return {};
+      if (last_ != SQLITE_BUSY || tries == 500) return mode.error();
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
   }
 
  protected:
@@ -111,6 +149,7 @@ class SqliteConnection final : public SqlConnection {
                                                 : sqlite3_errmsg(database_.get()))};
   }
 
+  std::unique_ptr<StoreCopy> copy_;  // what is open, if not the file itself; goes after the database
   Database database_;
   std::string path_;
   int last_ = SQLITE_OK;
@@ -119,23 +158,31 @@ class SqliteConnection final : public SqlConnection {
 }  // namespace
 
 Result<std::unique_ptr<SqlConnection>> open_sqlite(const std::string& path, bool creates) {
-  const auto open = [&](int flags) {
+  const auto open = [](const std::string& file, int flags) {
     sqlite3* opened = nullptr;
-    const int result = sqlite3_open_v2(path.c_str(), &opened, flags | SQLITE_OPEN_EXRESCODE, nullptr);
+    const int result = sqlite3_open_v2(file.c_str(), &opened, flags | SQLITE_OPEN_EXRESCODE, nullptr);
+    if (opened != nullptr) sqlite3_busy_timeout(opened, kBusyMilliseconds);
     return std::pair{Database(opened), result};
   };
-  auto [database, result] = open(creates ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE);
+  auto [database, result] = open(path, creates ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE);
   if (result != SQLITE_OK) {
     const char* const words = database ? sqlite3_errmsg(database.get()) : sqlite3_errstr(result);
     return Error{ErrorCode::kIo, fmt::format("cannot open the store '{}': {}", path, words)};
   }
-  sqlite3_busy_timeout(database.get(), kBusyMilliseconds);
   const bool is_read_only = sqlite3_db_readonly(database.get(), "main") == 1;
   auto connection = std::make_unique<SqliteConnection>(std::move(database), path);
-  if (!is_read_only) {
-    if (Status status = connection->settle(); !status.ok()) return status.error();
+  if (creates && !is_read_only) {
+    if (Status status = connection->turn_to_log(); !status.ok()) return status.error();
   }
-  return std::unique_ptr<SqlConnection>(std::move(connection));
+  if (connection->is_readable()) {
+    if (Status status = connection->settle(); !status.ok()) return status.error();
+    return std::unique_ptr<SqlConnection>(std::move(connection));
+  }
+  // To read a file with a log, SQLite makes a third file beside them. Where it may not, a copy is read.
+  auto copy = StoreCopy::make(path);
+  auto [copied, copied_result] = open(copy ? copy->path() : path, SQLITE_OPEN_READONLY);
+  if (!copy || copied_result != SQLITE_OK) return std::unique_ptr<SqlConnection>(std::move(connection));
+  return std::unique_ptr<SqlConnection>(std::make_unique<SqliteConnection>(std::move(copied), path, std::move(copy)));
 }
 
 }  // namespace deadheat

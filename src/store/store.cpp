@@ -87,10 +87,6 @@ std::int64_t number(std::uint64_t count) {
 
 }  // namespace
 
-bool is_postgres_url(std::string_view place) {
-  return place.starts_with("postgresql://") || place.starts_with("postgres://");
-}
-
 Microseconds now_in_microseconds() {
   using std::chrono::system_clock;
   return std::chrono::duration_cast<std::chrono::microseconds>(system_clock::now().time_since_epoch()).count();
@@ -103,6 +99,7 @@ Store& Store::operator=(Store&&) noexcept = default;
 Store::~Store() = default;
 
 Result<Store> Store::open(const std::string& place, StoreAccess access) {
+  if (Status status = check_address(place); !status.ok()) return status.error();
   const bool is_server = is_postgres_url(place);
   std::error_code ignored;
   if (!is_server && access == StoreAccess::kRead && !std::filesystem::exists(place, ignored)) {
@@ -110,8 +107,15 @@ Result<Store> Store::open(const std::string& place, StoreAccess access) {
   }
   auto connection = is_server ? open_postgres(place) : open_sqlite(place, access == StoreAccess::kWrite);
   if (!connection.ok()) return connection.error();
+  if (access == StoreAccess::kRead) {
+    const Status found = check_is_store(*connection.value());
+    if (!found.ok()) {
+      return Error{found.error().code,
+                   fmt::format("'{}' is not a store of races: {}", public_address(place), found.error().message)};
+    }
+  }
   if (Status status = bring_up_to_date(*connection.value()); !status.ok()) return status.error();
-  return Store(place, std::move(connection).value());
+  return Store(public_address(place), std::move(connection).value());
 }
 
 Result<std::string> Store::begin(const StoredRun& run) {

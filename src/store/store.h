@@ -19,6 +19,7 @@
 
 #include "base/result.h"
 #include "store/records.h"
+#include "store/store_address.h"
 
 namespace deadheat {
 
@@ -42,14 +43,15 @@ struct RaceFilter {
 
 class Store {
  public:
-  // A path, or "postgresql://user@host:port/database" ("postgres://" as well). Brings the
-  // tables up to date when writing.
+  // A path, or "postgresql://user@host:port/database" (store_address.h has the other forms). Brings the
+  // tables up to date when writing. kInvalid: see check_address().
   static Result<Store> open(const std::string& place, StoreAccess access);
 
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
   ~Store();
 
+  // To be shown: without a password.
   [[nodiscard]] const std::string& place() const { return place_; }
 
   // A run has begun; yields its id.
@@ -87,7 +89,6 @@ class Store {
   std::unique_ptr<SqlConnection> connection_;
 };
 
-[[nodiscard]] bool is_postgres_url(std::string_view place);
 [[nodiscard]] Microseconds now_in_microseconds();
 inline constexpr char kDefaultStore[] = ".deadheat/races.db";
 

@@ -10,7 +10,7 @@ namespace {
 
 // Starts the server on a free port, sends one request, ends the server.
 std::string script_for(const std::string& options, const std::string& request) {
-  return "deadheat serve --listen 127.0.0.1:0 --store races.db " + options +
+  return "env -u DEADHEAT_STORE deadheat serve --listen 127.0.0.1:0 " + options +
          " 2>log & server=$!\n"
          "for _ in $(seq 200); do grep -q http log && break; sleep 0.05; done\n"
          "exec 3<>/dev/tcp/127.0.0.1/$(sed -nE 's|.*127.0.0.1:([0-9]+)/.*|\\1|p' log)\n"
