@@ -23,6 +23,9 @@ namespace {
 // gigabytes.
 constexpr std::uint64_t kMostReferenceBytes = 16ULL << 20;
 
+// To free a block is one as well: who uses it then has a race.
+bool is_access(const Event& event) { return event.kind <= EventKind::kAtomicRmw || event.kind == EventKind::kFree; }
+
 // One trace going through one detector, batch by batch.
 class Analyser {
  public:
@@ -61,6 +64,7 @@ class Analyser {
     const std::span<const Event> good = check(batch.value());
     detector_->process(good);
     census_.add(good);
+    access_count_ += static_cast<std::uint64_t>(std::ranges::count_if(good, is_access));
     event_count_ += good.size();
     return !batch.value().empty() && !error_;
   }
@@ -98,6 +102,7 @@ class Analyser {
     analysis.release_sequences = request_.detector_options.release_sequences;
     analysis.event_count = event_count_;
     analysis.thread_count = census_.count();
+    analysis.access_count = access_count_;
     analysis.incomplete = error_ ? std::optional(error_->message) : source_->truncation();
     analysis.sampled = detector_->sampled_share();
     analysis.findings = detector_->findings();
@@ -112,6 +117,7 @@ class Analyser {
   TraceChecker checker_;
   ThreadCensus census_;
   std::uint64_t event_count_ = 0;
+  std::uint64_t access_count_ = 0;
   std::optional<Error> error_;
 };
 

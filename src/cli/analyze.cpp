@@ -80,8 +80,10 @@ shows them, 'deadheat watch' can confirm them.
 
 A trace that stops early or is damaged: the races before that point are shown.
 
-Exit codes: 0 no race; 66 races found (that are not in the --baseline); 1 bad trace or
-failure; 2 bad usage.)";
+"-" is the standard input; every format can come through a pipe.
+
+Exit codes: 0 no race; 66 races found (that are not in the --baseline); 3 nothing was looked
+at: a trace without accesses, a recording without samples; 1 bad trace or failure; 2 bad usage.)";
 
 std::string format_run_stats(const AnalysisRun& run) {
   const Analysis& analysis = run.analysis;
@@ -150,7 +152,8 @@ Status check_recording_options(const AnalyzeOptions& options) {
 }
 
 // Of a trace that could be read at all.
-void keep(const Analysis& analysis, double seconds, const std::vector<Sighting>& races, const AnalyzeOptions& options) {
+Status keep(const Analysis& analysis, double seconds, const std::vector<Sighting>& races,
+            const AnalyzeOptions& options) {
   StoreWriter store(options.store);
   StoredRun run;
   run.mode = "analyze";
@@ -162,6 +165,7 @@ void keep(const Analysis& analysis, double seconds, const std::vector<Sighting>&
   run.duration = static_cast<Microseconds>(seconds * 1e6);
   run.status = analysis.incomplete ? "incomplete" : "done";
   store.finish(run);
+  return store.status();
 }
 
 // To the store and to other tools; what the races mean for the exit code.
@@ -170,15 +174,17 @@ ExitCode deliver(const Analysis& analysis, double seconds, ReportFiles& files, c
   for (std::size_t index = 0; index < analysis.findings.size(); ++index) {
     races.push_back(sighting_of(analysis.findings[index], analysis.dictionary, context_of(analysis, index)));
   }
-  if (analysis.event_count != 0) keep(analysis, seconds, races, options);
+  const Status kept = analysis.event_count != 0 ? keep(analysis, seconds, races, options) : Status();
   const RaceReport report = files.report_of(analysis.trace_path, std::move(races));
   if (const std::string compared = files.describe_baseline(report); !compared.empty()) print_note(compared);
   const Status others = files.write(report, [&] { return format_json_report(analysis); });
-  if (!others.ok()) {
-    print_error(others.error().message);
+  for (const Status& status : {kept, others}) {
+    if (status.ok()) continue;
+    print_error(status.error().message);
     return ExitCode::kFailure;
   }
-  return report.failures() == 0 ? ExitCode::kSuccess : ExitCode::kRacesFound;
+  if (report.failures() != 0) return ExitCode::kRacesFound;
+  return why_nothing_seen(analysis) ? ExitCode::kNothingSeen : ExitCode::kSuccess;
 }
 
 ExitCode analyze(AnalyzeOptions& options) {
@@ -196,6 +202,10 @@ ExitCode analyze(AnalyzeOptions& options) {
   auto suppressions = read_suppressions(options.suppressions);
   if (!suppressions.ok()) {
     print_error(suppressions.error().message);
+    return ExitCode::kFailure;
+  }
+  if (const Status status = check_named_store(options.store); !status.ok()) {
+    print_error(status.error().message);
     return ExitCode::kFailure;
   }
   auto files = ReportFiles::open(options.files);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 
@@ -59,6 +60,18 @@ std::string format_recording_stats(const RecordingAnalysis& analysis, const Reco
   return text + "\n" + format_counters(analysis.races.counters);
 }
 
+// Why no pair could be compared; nothing if some could.
+std::optional<std::string> reason_to_know_nothing(const RecordingStats& stats, const Recording& recording) {
+  if (stats.samples == 0) return "the recording has no sample of the program";
+  if (!recording.has_log) return "the recording has no log of synchronisation";
+  if (stats.compared != 0) return std::nullopt;
+  if (stats.accesses == 0) {
+    return fmt::format("no access to memory could be rebuilt around {}", counted(stats.samples, "sample"));
+  }
+  return fmt::format("none of the {} accesses around {} could be compared", grouped(stats.accesses),
+                     counted(stats.samples, "sample"));
+}
+
 void complete(Analysis& analysis, const std::string& directory, const RecordingChoices& choices) {
   analysis.tool_version = DEADHEAT_VERSION;
   analysis.trace_path = directory;
@@ -102,6 +115,9 @@ void say_trace(const replay::TracePathCounts& trace) {
 
 bool is_recorded_run(const std::string& path) {
   if (is_recording(path)) return true;
+  // A pipe gives its beginning only once, to who reads the rest.
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
   std::ifstream file(path, std::ios::binary);
   char magic[8] = {};
   return file.read(magic, sizeof magic) && std::string_view(magic, sizeof magic) == "PERFILE2";
@@ -133,6 +149,9 @@ ExitCode analyze_recording(const std::string& directory, const RecordingChoices&
   hide_suppressed(analysis.suspects, choices.suppressions);
   complete(analysis.races, directory, choices);
   complete(analysis.suspects, directory, choices);
+  for (Analysis* const one : {&analysis.races, &analysis.suspects}) {
+    one->nothing_seen = reason_to_know_nothing(analysis.stats, recording.value());
+  }
   const ColourMode colour = colour_for(choices.colour, output.descriptor());
   std::string text;
   if (choices.format == ReportFormat::kJson) {

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -34,11 +32,6 @@ Result<std::string> report_of_store(Store& store, const std::vector<RaceRow>& ro
 
 namespace {
 
-std::string content_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 ExitCode refuse(const std::string& message, ExitCode code) {
   print_error(message);
   return code;
@@ -46,17 +39,15 @@ ExitCode refuse(const std::string& message, ExitCode code) {
 
 }  // namespace
 
-std::optional<ExitCode> report_document(const std::vector<std::string>& files, const std::optional<std::string>& page) {
-  if (files.size() != 1) return std::nullopt;
-  const std::string content = content_of_file(files.front());
+std::optional<ExitCode> report_document(const std::string& name, const std::string& content,
+                                        const std::optional<std::string>& page) {
   const std::size_t first = content.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || content[first] != '{') return std::nullopt;
   if (!page) {
-    return refuse(fmt::format("'{}' is a JSON report already; --html FILE makes a page of it", files.front()),
-                  ExitCode::kUsage);
+    return refuse(fmt::format("'{}' is a JSON report already; --html FILE makes a page of it", name), ExitCode::kUsage);
   }
   const auto text = format_html_page(content);
-  if (!text.ok()) return refuse(about_file(files.front(), text.error().message), ExitCode::kFailure);
+  if (!text.ok()) return refuse(about_file(name, text.error().message), ExitCode::kFailure);
   auto output = Output::open(page);
   if (!output.ok()) return refuse(output.error().message, ExitCode::kFailure);
   const Status status = output.value().write(text.value());

@@ -21,7 +21,7 @@ Status write_page(Output& output, const std::string& report);
 [[nodiscard]] Result<std::string> report_of_store(Store& store, const std::vector<RaceRow>& rows);
 
 // `deadheat report --html PAGE FILE` of a JSON report. Nothing if the file is no JSON document.
-[[nodiscard]] std::optional<ExitCode> report_document(const std::vector<std::string>& files,
+[[nodiscard]] std::optional<ExitCode> report_document(const std::string& name, const std::string& content,
                                                       const std::optional<std::string>& page);
 
 }  // namespace deadheat

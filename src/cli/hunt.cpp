@@ -82,8 +82,9 @@ asked for, a failed assertion and a deadlock are. The directory of the hunt is r
 the next one in it.
 
 Exit codes: 0 nothing was found; 66 (see --exitcode) races or other findings; 1 the hunt
-could not go on; 2 bad usage, or a program that cannot be observed; 126 the program cannot
-be started; 127 it was not found; 130 interrupted, and nothing was found.)";
+could not go on, or a report could not be written; 2 bad usage, or a program that cannot be
+observed; 3 nothing was checked in any run; 126 the program cannot be started; 127 it was not
+found; 130 interrupted, and nothing was found.)";
 
 // `path` relative to where we are now, for a repetition from elsewhere.
 std::string absolute_path(const std::string& path) {
@@ -130,7 +131,9 @@ ExitCode exit_code_after(const HuntLoop& loop, const RaceReport& report, const S
     return exit_code(settings.exit_code.value_or(kDefaultRaceExitCode));
   if (!status.ok()) return ExitCode::kFailure;
   if (loop.interruption()) return exit_code(128 + *loop.interruption());
-  return ExitCode::kSuccess;
+  const HuntLedger& ledger = loop.ledger();
+  const bool is_silent = ledger.silent_runs() == ledger.runs().size() && settings.exit_code != 0;
+  return is_silent ? ExitCode::kNothingSeen : ExitCode::kSuccess;
 }
 
 ExitCode hunt_program(const HuntOptions& options, std::vector<std::string> words) {
@@ -142,6 +145,9 @@ ExitCode hunt_program(const HuntOptions& options, std::vector<std::string> words
   if (!plan) return result;
   symbolise_locally(*plan);
   const HuntSetup setup = setup_of_hunt(options, std::move(words));
+  if (const Status status = check_named_store(options.store); !status.ok()) {
+    return hunt_failed(status.error(), ExitCode::kFailure);
+  }
   auto files = ReportFiles::open(options.files);
   if (!files.ok()) return hunt_failed(files.error(), ExitCode::kFailure);
   auto screen = HuntScreen::open(options.screen, again_command(options), setup.runs);
@@ -164,6 +170,7 @@ ExitCode hunt_program(const HuntOptions& options, std::vector<std::string> words
   if (const std::string compared = files.value().describe_baseline(report); !compared.empty()) print_note(compared);
   const Status others = files.value().write(report, [&] { return format_hunt_json(loop.ledger(), setup); });
   if (!others.ok()) return hunt_failed(others.error(), ExitCode::kFailure);
+  if (const Status& kept = loop.store_status(); !kept.ok()) return hunt_failed(kept.error(), ExitCode::kFailure);
   return exit_code_after(loop, report, status, options.settings);
 }
 

@@ -104,7 +104,10 @@ LiveEnding ending_of(const RunRecord& record, HuntRun& run, const std::string& p
   } else {
     ending.words = "; program was ended";
   }
-  if (run.report().process_count() == 0) ending.problem = "nothing that ran was built for race detection";
+  if (run.report().process_count() == 0) {
+    ending.nothing_seen = "nothing was checked";
+    ending.problem = "nothing that ran was built for race detection";
+  }
   if (run.damaged_reports() != 0) ending.problem = counted(run.damaged_reports(), "report") + " could not be read";
   return ending;
 }
@@ -175,7 +178,9 @@ class Repetition {
     const auto before = std::find_if(state_.runs.begin(), state_.runs.end(), same);
     if (!options_.quiet) print_note(fmt::format("run {} again: {}", number_, describe_closeness(*before, record)));
     const bool is_bad = record.end == RunEnd::kCrashed || record.end == RunEnd::kDeadlock;
-    if (record.fingerprints.empty() && !is_bad) return ExitCode::kSuccess;
+    if (record.fingerprints.empty() && !is_bad) {
+      return run.report().process_count() == 0 ? ExitCode::kNothingSeen : ExitCode::kSuccess;
+    }
     return exit_code(settings_.exit_code.value_or(kDefaultRaceExitCode));
   }
 

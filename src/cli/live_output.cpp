@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/live_output.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -33,14 +32,6 @@ std::string path_for(std::string path, std::uint32_t process) {
   return path;
 }
 
-Error cannot_write(const std::string& path) {
-  return {ErrorCode::kIo, fmt::format("cannot write '{}': {}", path, system_message(errno))};
-}
-
-int open_log(const std::string& path) {
-  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-}
-
 std::vector<std::string> sampling_lines(const LiveReport& report, const LiveEnding& ending) {
   if (const auto sampling = report.sampling()) return describe_sampling(*sampling);
   if (const auto cold = report.cold_calls()) return describe_cold_calls(*cold);
@@ -58,6 +49,7 @@ std::vector<std::string> sampling_lines(const LiveReport& report, const LiveEndi
 }  // namespace
 
 Result<LiveOutput> LiveOutput::open(const LiveOutputOptions& options, int descriptor, StoredRun run) {
+  if (Status status = check_named_store(options.store); !status.ok()) return status.error();
   auto files = ReportFiles::open(options.files);
   if (!files.ok()) return files.error();
   std::optional<std::string> text_path = options.log_path;
@@ -74,42 +66,42 @@ Result<LiveOutput> LiveOutput::open(const LiveOutputOptions& options, int descri
   } else if (options.output == "-") {
     descriptor = STDOUT_FILENO;
   }
+  std::unique_ptr<LogFile> log;
   if (text_path && !names_processes(options)) {
-    descriptor = open_log(*text_path);
-    if (descriptor < 0) return cannot_write(*text_path);
+    auto opened = LogFile::open(*text_path);
+    if (!opened.ok()) return opened.error();
+    log = std::move(opened).value();
   }
-  return LiveOutput(options, descriptor, std::move(document), std::move(files).value(), std::move(run));
-}
-
-LiveOutput::~LiveOutput() {
-  for (const auto& [process, descriptor] : logs_) {
-    if (descriptor > STDERR_FILENO) ::close(descriptor);
-  }
+  return LiveOutput(options, descriptor, std::move(log), std::move(document), std::move(files).value(), std::move(run));
 }
 
 int LiveOutput::descriptor_for(std::uint32_t process) {
   if (!names_processes(options_) || process == 0) return descriptor_;
-  const auto [place, is_new] = logs_.try_emplace(process, descriptor_);
+  const auto [place, is_new] = logs_.try_emplace(process);
   if (is_new) {
-    const std::string path = path_for(*options_.log_path, process);
-    place->second = open_log(path);
-    if (place->second < 0) {
-      print_error(cannot_write(path).message);
-      place->second = STDERR_FILENO;
+    auto opened = LogFile::open(path_for(*options_.log_path, process));
+    if (opened.ok()) {
+      place->second = std::move(opened).value();
+    } else {
+      note_failure(opened.error());
     }
   }
-  return place->second;
+  return place->second ? place->second->descriptor() : STDERR_FILENO;
+}
+
+void LiveOutput::note_failure(const Error& error) {
+  print_warning(error.message + "; the text goes on here");
+  if (!failure_) failure_ = error;
 }
 
 void LiveOutput::write(std::uint32_t process, std::string_view text) {
-  int descriptor = has_complained_ ? STDERR_FILENO : descriptor_for(process);
+  int descriptor = failure_ ? STDERR_FILENO : descriptor_for(process);
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
       if (descriptor == STDERR_FILENO) return;
-      has_complained_ = true;
-      print_error(fmt::format("cannot write the report: {}; it goes on here", system_message(errno)));
+      note_failure({ErrorCode::kIo, fmt::format("cannot write the report: {}", system_message(errno))});
       descriptor = STDERR_FILENO;
       continue;
     }
@@ -172,7 +164,7 @@ Status LiveOutput::finish(LiveReport& report, const LiveEnding& ending) {
     if (!shows_counts_with_races_) {
       for (const std::string& line : describe_counts(report)) text += fmt::format("deadheat: {}\n", line);
     }
-    const std::string totals = report.process_count() == 0 ? "nothing was checked" : describe_totals(report, colour);
+    const std::string totals = ending.nothing_seen ? printable(*ending.nothing_seen) : describe_totals(report, colour);
     text += fmt::format("deadheat: {}{}\n", totals, ending.words);
     const std::string compared = files_.describe_baseline(reported);
     if (!compared.empty()) text += fmt::format("deadheat: {}\n", compared);
@@ -183,14 +175,17 @@ Status LiveOutput::finish(LiveReport& report, const LiveEnding& ending) {
     return format_live_json_report(report, {DEADHEAT_VERSION, ending.program, ending.exit_status, ending.signal,
                                             ending.problem, ending.sampling_requested, ending.cold_sampling_requested});
   };
-  Status shown;
+  Status shown = store_.status();
   if (options_.format == ReportFormat::kText) {
     write(0, text);
   } else {
-    shown = write_document(json(), text);
+    const Status document = write_document(json(), text);
+    if (shown.ok()) shown = document;
   }
-  Status written = files_.write(reported, json);
-  return shown.ok() ? written : shown;
+  const Status written = files_.write(reported, json);
+  if (shown.ok()) shown = written;
+  if (shown.ok() && failure_) shown = *failure_;
+  return shown;
 }
 
 Status LiveOutput::write_document(const std::string& json, const std::string& text) {

@@ -4,11 +4,12 @@
 // Text goes out race by race, as soon as one is known, because the program may
 // never end by itself, and is in the store by then; documents come at the end. A file that cannot be
 // opened is an error before the program starts; one that cannot be written later
-// (the disk is full) is said once, and the program goes on.
+// (the disk is full) is said once, the program goes on, and the command fails in the end.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +45,8 @@ struct LiveEnding {
   std::optional<int> exit_status;  // unless killed by a signal, or not known
   std::optional<int> signal;
   std::optional<std::string> problem;  // why the report is not complete
+  // In place of "no data races", of a run that says nothing about races: "nothing was checked".
+  std::optional<std::string> nothing_seen;
   bool sampling_requested = false;
   bool cold_sampling_requested = false;
   std::optional<double> overhead;  // share of the time, if it is not the report that knows
@@ -59,7 +62,7 @@ class LiveOutput {
   LiveOutput(const LiveOutput&) = delete;
   LiveOutput& operator=(LiveOutput&&) = delete;
   LiveOutput& operator=(const LiveOutput&) = delete;
-  ~LiveOutput();
+  ~LiveOutput() = default;
 
   // The program runs.
   void begin() { store_.begin(run_); }
@@ -71,14 +74,16 @@ class LiveOutput {
   [[nodiscard]] std::uint64_t failing_count(LiveReport& report) const;
   // All races of a finished report, in text.
   void show_all(LiveReport& report);
-  // Losses, the summary line, what sampling found out, --stats, documents. Errors: kIo (a document).
+  // Losses, the summary line, what sampling found out, --stats, documents. Everything is tried; the error is the
+  // first of anything that could not be written, the text and a store that --store names included: kIo.
   Status finish(LiveReport& report, const LiveEnding& ending);
 
  private:
-  LiveOutput(LiveOutputOptions options, int descriptor, std::optional<Output> document, ReportFiles files,
-             StoredRun run)
+  LiveOutput(LiveOutputOptions options, int descriptor, std::unique_ptr<LogFile> log, std::optional<Output> document,
+             ReportFiles files, StoredRun run)
       : options_(std::move(options)),
-        descriptor_(descriptor),
+        log_(std::move(log)),
+        descriptor_(log_ ? log_->descriptor() : descriptor),
         document_(std::move(document)),
         files_(std::move(files)),
         store_(options_.store),
@@ -88,17 +93,19 @@ class LiveOutput {
   Status write_document(const std::string& json, const std::string& text);
   void write(std::uint32_t process, std::string_view text);
   int descriptor_for(std::uint32_t process);
+  void note_failure(const Error& error);
 
   LiveOutputOptions options_;
+  std::unique_ptr<LogFile> log_;  // of all processes, if text goes to a file
   int descriptor_;
   std::optional<Output> document_;  // of JSON
   ReportFiles files_;
   StoreWriter store_;
   StoredRun run_;
-  std::map<std::uint32_t, int> logs_;
+  std::map<std::uint32_t, std::unique_ptr<LogFile>> logs_;  // null: it cannot be written
   std::uint64_t shown_ = 0;
   bool shows_counts_with_races_ = false;  // they came after all that was counted
-  bool has_complained_ = false;           // that a report cannot be written: standard error has the rest
+  std::optional<Error> failure_;          // of writing text: standard error has the rest
 };
 
 // --format, --output, --suppressions, --stats, --color, those of the store and of other reports.

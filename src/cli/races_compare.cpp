@@ -3,13 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "cli/messages.h"
 #include "report/describe.h"
+#include "report/file_content.h"
 #include "report/json_parts.h"
 #include "report/json_text.h"
 #include "report/race_record.h"
@@ -34,10 +32,9 @@ Result<RacesByFingerprint> races_of_store(Store& store, const RaceFilter& filter
 }
 
 Result<std::string> text_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string content{std::istreambuf_iterator<char>(file), {}};
-  if (file.is_open() && !file.bad()) return content;
-  return Error{ErrorCode::kIo, fmt::format("cannot read '{}': {}", path, system_message(errno))};
+  auto content = file_content(path);
+  if (content.ok()) return content;
+  return Error{ErrorCode::kIo, fmt::format("cannot read '{}': {}", path, content.error().message)};
 }
 
 bool is_database(const std::string& content) { return content.starts_with("SQLite format 3"); }

@@ -7,10 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,6 +20,7 @@
 #include "cli/live_output.h"
 #include "cli/messages.h"
 #include "cli/store_report.h"
+#include "report/file_content.h"
 #include "report/live_report.h"
 
 namespace deadheat {
@@ -53,19 +51,27 @@ Examples:
   deadheat report --new-only                     what the latest run brought
 
 Exit codes: 0 no race; 66 races found (that are not in the --baseline); 1 bad file or
-failure; 2 bad usage.)";
+failure; 2 bad usage; 3 nothing is known: an empty file, or one that was cut off before it
+tells of a race.)";
 
 struct FileOutcome {
   std::optional<std::string> problem;  // after some packets: shown as a warning
   std::optional<Error> error;          // nothing could be read
 };
 
-FileOutcome read_into(const std::string& path, LiveReport& report) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string content{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) {
-    return {{}, Error{ErrorCode::kIo, fmt::format("cannot read '{}': {}", path, system_message(errno))}};
+// A raw file, read once: it may be a pipe.
+struct RawFile {
+  std::string path;
+  Result<std::string> content;
+};
+
+FileOutcome read_into(const RawFile& file, LiveReport& report) {
+  const std::string& path = file.path;
+  if (!file.content.ok()) {
+    return {{}, Error{ErrorCode::kIo, fmt::format("cannot read '{}': {}", path, file.content.error().message)}};
   }
+  const std::string& content = file.content.value();
+  if (content.empty()) return {fmt::format("'{}' is empty", path), {}};
   RawPacketReader reader(std::as_bytes(std::span(content)));
   std::uint64_t packets = 0;
   std::optional<std::string> problem;
@@ -92,7 +98,12 @@ ExitCode report(const ReportOptions& options) {
     print_error(error.message);
     return code;
   };
-  if (const auto done = report_document(options.files, options.output.files.html)) return *done;
+  std::vector<RawFile> files;
+  for (const std::string& path : options.files) files.push_back({path, file_content(path)});
+  if (files.size() == 1 && files[0].content.ok()) {
+    const auto done = report_document(files[0].path, files[0].content.value(), options.output.files.html);
+    if (done) return *done;
+  }
   auto suppressions = read_suppressions(options.suppressions);
   if (!suppressions.ok()) return failed(suppressions.error(), ExitCode::kFailure);
   StoredRun stored;
@@ -106,20 +117,24 @@ ExitCode report(const ReportOptions& options) {
   LiveEnding ending;
   ending.program = options.files.front();
   bool has_failed = false;
-  for (const std::string& path : options.files) {
-    FileOutcome outcome = read_into(path, live);
+  for (const RawFile& file : files) {
+    FileOutcome outcome = read_into(file, live);
     if (outcome.problem) ending.problem = std::move(outcome.problem);
     if (outcome.error) print_error(outcome.error->message);
     has_failed = has_failed || outcome.error.has_value();
   }
   if (has_failed && live.process_count() == 0) return ExitCode::kFailure;
+  // A program that has no race to tell writes no file: what tells none was cut off.
+  const bool is_cut_off = ending.problem.has_value() && live.race_count() == 0 && live.suppressed_count() == 0;
+  if (live.process_count() == 0 || is_cut_off) ending.nothing_seen = "nothing is known";
   output.value().begin();
   output.value().show_all(live);
   if (const Status status = output.value().finish(live, ending); !status.ok()) {
     return failed(status.error(), ExitCode::kFailure);
   }
   if (has_failed) return ExitCode::kFailure;
-  return output.value().failing_count(live) == 0 ? ExitCode::kSuccess : ExitCode::kRacesFound;
+  if (output.value().failing_count(live) != 0) return ExitCode::kRacesFound;
+  return ending.nothing_seen ? ExitCode::kNothingSeen : ExitCode::kSuccess;
 }
 
 }  // namespace

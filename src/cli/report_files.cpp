@@ -3,15 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "cli/html_output.h"
 #include "cli/messages.h"
 #include "report/describe.h"
+#include "report/file_content.h"
 #include "report/json_parts.h"
 #include "report/json_text.h"
 #include "store/store.h"
@@ -73,11 +71,11 @@ void add_report_file_options(CLI::App& command, ReportFileOptions& options) {
 
 Result<std::set<std::string>> read_baseline(const std::string& place) {
   if (is_postgres_url(place)) return baseline_of_store(place);
-  std::ifstream file(place, std::ios::binary);
-  const std::string content{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) {
-    return Error{ErrorCode::kIo, fmt::format("cannot read the baseline '{}': {}", place, system_message(errno))};
+  const auto read = file_content(place);
+  if (!read.ok()) {
+    return Error{ErrorCode::kIo, fmt::format("cannot read the baseline '{}': {}", place, read.error().message)};
   }
+  const std::string& content = read.value();
   if (content.starts_with("SQLite format 3")) return baseline_of_store(place);
   const FileJson document = parse_json(content);
   const Error strange{ErrorCode::kMalformed,
@@ -140,31 +138,27 @@ RaceReport ReportFiles::report_of(std::string program, std::vector<Sighting> rac
 
 Status ReportFiles::write(const RaceReport& report, const std::function<std::string()>& json,
                           const std::function<Result<std::string>()>& page) {
-  if (json_) {
-    std::string text = json();
-    if (report.has_baseline) {
-      FileJson document = parse_json(text);
-      if (document.is_object() && document.contains("findings")) {
-        for (FileJson& finding : document["findings"]) finding["known"] = is_known(finding.value("fingerprint", ""));
-        text = text_of_document(document);
-      }
-    }
-    if (Status status = json_->write(text); !status.ok()) return status;
-  }
-  if (sarif_) {
-    if (Status status = sarif_->write(format_sarif(report)); !status.ok()) return status;
-  }
-  if (junit_) {
-    if (Status status = junit_->write(format_junit(report)); !status.ok()) return status;
-  }
+  Status first;
+  const auto note = [&](const Status& status) {
+    if (first.ok()) first = status;
+  };
+  if (json_) note(json_->write(with_known_races(json(), report)));
+  if (sarif_) note(sarif_->write(format_sarif(report)));
+  if (junit_) note(junit_->write(format_junit(report)));
   if (html_) {
     const Result<std::string> document = page ? page() : json();
-    if (!document.ok()) return document.error();
-    if (Status status = write_page(*html_, document.value()); !status.ok()) return status;
+    note(document.ok() ? write_page(*html_, document.value()) : Status(document.error()));
   }
-  if (!options_.github) return {};
-  auto standard = Output::open(std::nullopt);
-  return standard.value().write(format_github_lines(report));
+  if (options_.github) note(Output::open(std::nullopt).value().write(format_github_lines(report)));
+  return first;
+}
+
+std::string ReportFiles::with_known_races(std::string json, const RaceReport& report) const {
+  if (!report.has_baseline) return json;
+  FileJson document = parse_json(json);
+  if (!document.is_object() || !document.contains("findings")) return json;
+  for (FileJson& finding : document["findings"]) finding["known"] = is_known(finding.value("fingerprint", ""));
+  return text_of_document(document);
 }
 
 std::string ReportFiles::describe_baseline(const RaceReport& report) const {
@@ -172,7 +166,7 @@ std::string ReportFiles::describe_baseline(const RaceReport& report) const {
   std::size_t fresh = 0;
   for (const RaceReport::Entry& entry : report.races) fresh += entry.is_known ? 0 : 1;
   return fmt::format("{} of {} not in the baseline '{}'", fresh == 0 ? "none" : grouped(fresh),
-                     counted(report.races.size(), "race"), printable(*options_.baseline));
+                     counted(report.races.size(), "race"), printable(public_address(*options_.baseline)));
 }
 
 }  // namespace deadheat

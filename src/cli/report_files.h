@@ -42,14 +42,16 @@ class ReportFiles {
   // `program` is what was looked at. `ignored` are fingerprints of the user's verdict.
   [[nodiscard]] RaceReport report_of(std::string program, std::vector<Sighting> races,
                                      const std::set<std::string>& ignored = {}) const;
-  // All files. `json` makes the document of --json, `page` that of --html if it is another one.
-  // Errors: kIo; those of format_html_page().
+  // All files, also after one could not be written: the first error. `json` makes the document of --json, `page` that
+  // of --html if it is another one. Errors: kIo; those of format_html_page().
   Status write(const RaceReport& report, const std::function<std::string()>& json,
                const std::function<Result<std::string>()>& page = {});
   // How the races compare with the baseline; empty without one.
   [[nodiscard]] std::string describe_baseline(const RaceReport& report) const;
 
  private:
+  [[nodiscard]] std::string with_known_races(std::string json, const RaceReport& report) const;
+
   ReportFileOptions options_;
   std::set<std::string> known_;
   std::optional<Output> json_;

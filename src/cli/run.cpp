@@ -8,11 +8,13 @@
 
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <ranges>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -71,10 +73,11 @@ function, file or module of either stack, 'race_top:' looks at the innermost fra
 'called_from_lib:' at the module. DEADHEAT_OPTIONS in the environment sets options of the
 runtime; those given here win.
 
-Exit codes: 0 or the program's own, 128 + n if signal n killed it; 66 (see --exitcode)
-races found that are not in the --baseline; 2 bad usage, or a program that cannot be
-observed; 126 the program cannot be started; 127 it was not found. Every run is kept in a
-store that 'deadheat races' shows.)";
+Exit codes: 66 (see --exitcode) races found that are not in the --baseline, however the
+program ended; otherwise the program's own, or 128 + n if signal n killed it; 3 nothing was
+checked and the program ended with 0; 1 a report could not be written; 2 bad usage, or a
+program that cannot be observed; 126 the program cannot be started; 127 it was not found.
+Every run is kept in a store that 'deadheat races' shows.)";
 
 bool is_of_recording(const RawPacket& packet) {
   return std::holds_alternative<EventsPacket>(packet.body) || std::holds_alternative<SitesPacket>(packet.body) ||
@@ -99,8 +102,8 @@ class Run {
     finish_recording();
     const LiveEnding ending = describe(end, program);
     const Status written = output_.finish(report_, ending);
-    if (!written.ok()) print_error(written.error().message);
-    return exit_code_after(end);
+    if (!written.ok()) return failed(written.error(), ExitCode::kFailure);
+    return has_recording_failed_ ? ExitCode::kFailure : exit_code_after(end);
   }
 
  private:
@@ -125,6 +128,7 @@ class Run {
   }
 
   void recording_failed(const Error& error) {
+    has_recording_failed_ = true;
     print_error(fmt::format("recording to '{}' ended after {}: {}", *options_.record,
                             counted(recorder_->event_count(), "event"), error.message));
   }
@@ -157,6 +161,7 @@ class Run {
       ending.words = fmt::format("; program ended with status {}", *ending.exit_status);
     }
     if (report_.process_count() == 0) {
+      ending.nothing_seen = "nothing was checked";
       ending.problem =
           "nothing that ran was built for race detection, or the detector could not start (then a line above says why)";
     } else if (damaged_ != 0) {
@@ -170,10 +175,12 @@ class Run {
   ExitCode exit_code_after(const ChildEnd& end) {
     const int for_races = options_.settings.exit_code.value_or(kDefaultRaceExitCode);
     const bool has_races = output_.failing_count(report_) != 0 && for_races != 0;
-    if (WIFSIGNALED(end.wait_status) && !end.was_ended) return exit_code(128 + WTERMSIG(end.wait_status));
     if (has_races) return exit_code(for_races);
+    if (WIFSIGNALED(end.wait_status) && !end.was_ended) return exit_code(128 + WTERMSIG(end.wait_status));
     if (end.was_ended) return exit_code(kDefaultRaceExitCode);
-    return exit_code(WEXITSTATUS(end.wait_status));
+    const int status = WEXITSTATUS(end.wait_status);
+    const bool is_silent = report_.process_count() == 0 && status == 0 && for_races != 0;
+    return is_silent ? ExitCode::kNothingSeen : exit_code(status);
   }
 
   const RunOptions& options_;
@@ -181,6 +188,7 @@ class Run {
   LiveOutput output_;
   std::unique_ptr<TraceRecorder> recorder_;
   std::uint64_t damaged_ = 0;
+  bool has_recording_failed_ = false;
 };
 
 ExitCode run_program(RunOptions& options) {
@@ -220,6 +228,11 @@ ExitCode run_program(RunOptions& options) {
   const ChildProcess::Started started = ChildProcess::start(*plan, *signals.value());
   if (started.child == nullptr) {
     print_error(started.error.message);
+    recorder.reset();
+    std::error_code ignored;
+    if (options.record && std::filesystem::is_regular_file(*options.record, ignored)) {
+      std::filesystem::remove(*options.record, ignored);
+    }
     return exit_code(static_cast<int>(started.error.failure));
   }
   Run session(options, std::move(suppressions).value(), std::move(output).value(), std::move(recorder));

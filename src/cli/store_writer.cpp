@@ -62,11 +62,19 @@ Result<Store> open_store(const StoreOptions& options, StoreAccess access) {
   if (access == StoreAccess::kWrite && !is_postgres_url(*place)) make_directory_of(*place);
   auto store = Store::open(*place, access);
   std::error_code ignored;
-  if (!store.ok() && !is_postgres_url(*place) && !std::filesystem::exists(*place, ignored)) {
+  if (!store.ok() && access == StoreAccess::kRead && !is_postgres_url(*place) &&
+      !std::filesystem::exists(*place, ignored)) {
     return Error{ErrorCode::kIo,
                  store.error().message + "; 'deadheat run' and the other commands that find races make one"};
   }
   return store;
+}
+
+Status check_named_store(const StoreOptions& options) {
+  const auto place = place_of_store(options);
+  if (!options.place || !place) return {};
+  const auto store = open_store(options, StoreAccess::kWrite);
+  return store.ok() ? Status() : Status(store.error());
 }
 
 bool StoreWriter::is_ready() {
@@ -83,7 +91,11 @@ bool StoreWriter::is_ready() {
 }
 
 void StoreWriter::give_up(const Error& error) {
-  print_warning(fmt::format("this run is not kept in the store: {} (--no-store silences this)", error.message));
+  if (is_named_) {
+    status_ = Error{error.code, fmt::format("this run is not kept in the store: {}", error.message)};
+  } else {
+    print_warning(fmt::format("this run is not kept in the store: {} (--no-store silences this)", error.message));
+  }
   store_.reset();
   place_.reset();
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where races are kept, and StoreWriter: how commands that find races write them there.
 //
-// The store is a service, not the result: one that cannot be opened or written costs a warning,
-// once, and nothing else.
+// The default store, and that of the environment, is a service and not the result: one that cannot be opened or
+// written costs a warning, once, and nothing else. A store that the command line names is a result as any file that it
+// names: it is tried before the work begins, and the command fails if it cannot be written.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -31,10 +32,14 @@ void add_store_option(CLI::App& command, StoreOptions& options);
 // The same for those who must have one. Errors: kInvalid; those of Store::open().
 [[nodiscard]] Result<Store> open_store(const StoreOptions& options, StoreAccess access);
 
+// Before the work begins: whether the store that --store names can be written. Errors: those of Store::open().
+[[nodiscard]] Status check_named_store(const StoreOptions& options);
+
 class StoreWriter {
  public:
   // Opens nothing yet.
-  explicit StoreWriter(const StoreOptions& options) : place_(place_of_store(options)) {}
+  explicit StoreWriter(const StoreOptions& options)
+      : place_(place_of_store(options)), is_named_(options.place.has_value()) {}
 
   // Chooses the run's id, and fills in the machine, the time and our version. Nothing else happens
   // when there is no store.
@@ -43,13 +48,17 @@ class StoreWriter {
   void add(const StoredRun& run, const std::vector<Sighting>& sightings);
   // With `duration` filled in from the time of begin(), unless it is known.
   void finish(StoredRun& run);
+  // The first failure, of a store that --store names.
+  [[nodiscard]] const Status& status() const { return status_; }
 
  private:
   [[nodiscard]] bool is_ready();
   void give_up(const Error& error);
 
   std::optional<std::string> place_;  // empty when there is none, or it failed
+  bool is_named_;
   std::optional<Store> store_;
+  Status status_;
 };
 
 // The arguments after the program's name, as the store keeps them.

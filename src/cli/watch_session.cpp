@@ -108,10 +108,10 @@ ExitCode WatchSession::watch(ChildProcess& child, const WatchedSignals& signals,
   read_what_waits();
   if (!limits_.is_quiet) show_summary();
   if (const Status status = output_.finish(report_, ending_of(end, program)); !status.ok()) {
-    print_error(status.error().message);
+    return failed(status.error(), ExitCode::kFailure);
   }
-  if (WIFSIGNALED(end.wait_status)) return exit_code(128 + WTERMSIG(end.wait_status));
   if (output_.failing_count(report_) != 0 && race_exit_code != 0) return exit_code(race_exit_code);
+  if (WIFSIGNALED(end.wait_status)) return exit_code(128 + WTERMSIG(end.wait_status));
   return exit_code(WEXITSTATUS(end.wait_status));
 }
 
@@ -151,7 +151,9 @@ ExitCode WatchSession::watch(watch::InjectedAgent& agent, const WatchedSignals& 
   ending.words = fmt::format("; process {} {}", process, goes_on ? "goes on" : "has ended");
   if (!has_begun_) ending.problem = "the agent did not begin its work (a line above may say why)";
   if (damaged_ != 0) ending.problem = counted(damaged_, "packet") + " of the agent could not be read";
-  if (const Status status = output_.finish(report_, ending); !status.ok()) print_error(status.error().message);
+  if (const Status status = output_.finish(report_, ending); !status.ok()) {
+    return failed(status.error(), ExitCode::kFailure);
+  }
   if (!has_begun_) return ExitCode::kFailure;
   return report_.race_count() != 0 && race_exit_code != 0 ? exit_code(race_exit_code) : ExitCode::kSuccess;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/analysis.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "report/describe.h"
@@ -17,6 +19,17 @@ void hide_suppressed(Analysis& analysis, Suppressions suppressions) {
   });
   analysis.suppressed_count += before - analysis.findings.size();
   analysis.suppressions = std::move(suppressions);
+}
+
+std::optional<std::string> why_nothing_seen(const Analysis& analysis) {
+  if (!analysis.findings.empty() || analysis.suppressed_count != 0) return std::nullopt;
+  if (analysis.nothing_seen) return analysis.nothing_seen;
+  if (analysis.event_count == 0) return "the trace has no events";
+  if (analysis.access_count == 0) {
+    return fmt::format("no access to memory is among its {}", counted(analysis.event_count, "event"));
+  }
+  if (analysis.sampled && analysis.sampled->sampled == 0) return "no access was sampled";
+  return std::nullopt;
 }
 
 }  // namespace deadheat

@@ -26,6 +26,9 @@ struct Analysis {
 
   std::uint64_t event_count = 0;
   std::uint64_t thread_count = 0;
+  std::uint64_t access_count = 0;  // of memory, atomic ones included; 0: nothing was looked at
+  // Set by who knows that nothing could be compared, and why: "no sample was taken".
+  std::optional<std::string> nothing_seen;
   // Set when only a prefix of the trace was analysed: one sentence that says why.
   std::optional<std::string> incomplete;
 
@@ -45,6 +48,10 @@ struct Analysis {
 
 // Takes the findings out that a suppression matches, and counts them. Before contexts are made.
 void hide_suppressed(Analysis& analysis, Suppressions suppressions);
+
+// Why the analysis says nothing about races, as a sentence without its end: it had no access to compare. Nothing if it
+// says something.
+[[nodiscard]] std::optional<std::string> why_nothing_seen(const Analysis& analysis);
 
 // Of the finding of that number; null when there is none.
 [[nodiscard]] inline const AccessContext* context_of(const Analysis& analysis, std::size_t index) {

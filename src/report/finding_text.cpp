@@ -47,6 +47,9 @@ std::string format_summary(const Analysis& analysis, ColourMode colour) {
   std::string extent =
       fmt::format("in {}, {}", counted(analysis.event_count, "event"), counted(analysis.thread_count, "thread"));
   if (analysis.suppressed_count != 0) extent += fmt::format(", {} suppressed", grouped(analysis.suppressed_count));
+  if (const auto why = why_nothing_seen(analysis)) {
+    return fmt::format("deadheat: {}: {}\n{}", painted("nothing was looked at", Paint::kBad, colour), *why, sampling);
+  }
   if (analysis.findings.empty()) {
     return fmt::format("deadheat: {} {}\n{}", painted("no data races", Paint::kGood, colour), extent, sampling);
   }

@@ -117,6 +117,7 @@ class Analyser {
     Analysis analysis;
     analysis.event_count = stream.size();
     analysis.thread_count = recording_.threads.size();
+    analysis.access_count = result_.stats.compared;
     analysis.incomplete = recording_.incomplete;
     analysis.counters = detector->counters();
     analysis.findings = merge(detector->findings());

@@ -4,14 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
 #include <iterator>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "report/describe.h"
+#include "report/file_content.h"
 
 namespace deadheat {
 
@@ -161,13 +159,11 @@ Status Suppressions::add_of_program(std::string_view text, const std::string& pr
 }
 
 Status Suppressions::add_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) {
-    return Error{ErrorCode::kIo,
-                 fmt::format("cannot read suppressions '{}': {}", path, std::generic_category().message(errno))};
+  const auto text = file_content(path);
+  if (!text.ok()) {
+    return Error{ErrorCode::kIo, fmt::format("cannot read suppressions '{}': {}", path, text.error().message)};
   }
-  return add(text, path);
+  return add(text.value(), path);
 }
 
 Suppression* Suppressions::match(const LiveFinding& live, std::string_view program) {

@@ -64,14 +64,54 @@ TEST_F(RacesTest, TheStoreIsWhereOneSaysOrNowhere) {
   EXPECT_TRUE(contains(none.errors, "there is no store '.deadheat/races.db'; 'deadheat run'")) << none.errors;
 }
 
-TEST_F(RacesTest, AStoreThatCannotBeWrittenIsAWarningAndNothingElse) {
-  const CommandResult result = run("deadheat run --store /proc/nowhere/races.db deadheat_fake_program race");
+TEST_F(RacesTest, AStoreThatTheCommandLineNamesMustBeWritable) {
+  const CommandResult result = run("deadheat run --store /proc/nowhere/races.db deadheat_fake_program options");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.output, "") << "the program does not start";
+  EXPECT_TRUE(contains(result.errors, "cannot open the store '/proc/nowhere/races.db'")) << result.errors;
+  shell.write_file("strange.db",
+                   "this is no database, and long enough to be recognised as none: ......................");
+  EXPECT_EQ(run("deadheat analyze --store strange.db quiet.trace").exit_code, 1);
+  EXPECT_EQ(run("deadheat hunt --runs 1 --store strange.db deadheat_fake_program clean").exit_code, 1);
+}
+
+TEST_F(RacesTest, AnotherStoreThatCannotBeWrittenIsAWarningAndNothingElse) {
+  const CommandResult result = run("DEADHEAT_STORE=/proc/nowhere/races.db deadheat run deadheat_fake_program race");
   EXPECT_EQ(result.exit_code, 66);
   EXPECT_TRUE(contains(result.errors, "deadheat: warning: this run is not kept in the store: ")) << result.errors;
   EXPECT_TRUE(contains(result.errors, "1. write-write race on fake_counter")) << result.errors;
-  shell.write_file("strange.db",
-                   "this is no database, and long enough to be recognised as none: ......................");
-  EXPECT_EQ(run("deadheat analyze --store strange.db quiet.trace").exit_code, 0);
+}
+
+TEST_F(RacesTest, CommandsThatReadMakeNoStore) {
+  for (const std::string command : {"races list", "races export", "races resolve 1234", "report", "serve --listen 0"}) {
+    const CommandResult result = run("timeout 20 deadheat " + command + " --store misspelt/races.db");
+    EXPECT_EQ(result.exit_code, 1) << command << result.errors;
+    EXPECT_TRUE(contains(result.errors, "there is no store 'misspelt/races.db'")) << result.errors;
+    EXPECT_FALSE(shell.exists("misspelt")) << command;
+  }
+  shell.write_file("other.db", "");
+  const CommandResult other = run("deadheat races list --store other.db");
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_TRUE(contains(other.errors, "'other.db' is not a store of races: ")) << other.errors;
+  EXPECT_EQ(shell.read_file("other.db"), "");
+}
+
+TEST_F(RacesTest, PasswordsOfStoresAreShownNowhere) {
+  const std::string address = "postgresql://ci:hunter2@127.0.0.1:1/races";
+  for (const std::string& command : std::initializer_list<std::string>{
+           "races list --store '" + address + "'", "races list --store 'host=127.0.0.1 port=1 password=hunter2'",
+           "races list --store 'postgresql://ci:hun@ter2@127.0.0.1:1/races'", "races merge '" + address + "'",
+           "report --store '" + address + "'", "serve --listen 0 --store '" + address + "'",
+           "analyze --baseline '" + address + "' racy.trace", "analyze --store '" + address + "' racy.trace"}) {
+    const CommandResult result = run("deadheat " + command);
+    EXPECT_NE(result.exit_code, 0) << command;
+    EXPECT_NE(result.errors, "") << command;
+    EXPECT_FALSE(contains(result.output + result.errors, "hunter2")) << result.errors;
+    EXPECT_FALSE(contains(result.output + result.errors, "ter2")) << result.errors;
+  }
+  const CommandResult warned = run("DEADHEAT_STORE='" + address + "' deadheat analyze racy.trace");
+  EXPECT_TRUE(contains(warned.errors, "not kept in the store")) << warned.errors;
+  EXPECT_FALSE(contains(warned.errors, "hunter2")) << warned.errors;
 }
 
 TEST_F(RacesTest, ARunThatIsKilledHasItsRacesInTheStore) {

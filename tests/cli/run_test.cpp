@@ -41,7 +41,7 @@ TEST(RunTest, ExitCodeForRacesCanBeChosen) {
 
 TEST(RunTest, ProgramThatIsKilledRightAfterARaceLosesNothing) {
   const CommandResult result = Shell().run("deadheat run deadheat_fake_program race kill");
-  EXPECT_EQ(result.exit_code, 137);
+  EXPECT_EQ(result.exit_code, 66);
   EXPECT_TRUE(contains(result.errors, "1. write-write race on fake_counter")) << result.errors;
   EXPECT_TRUE(contains(result.errors,
                        "deadheat: 1 data race (at least 1 occurrence); program was killed by signal 9 (Killed)\n"))
@@ -59,7 +59,7 @@ TEST(RunTest, SignalForUsAloneIsPassedOnToTheProgram) {
   const CommandResult result = Shell().run(
       "deadheat run deadheat_fake_program race wait-for-term >out & pid=$!\n"
       "until grep -q ready out 2>/dev/null; do sleep 0.02; done; kill -TERM $pid; wait $pid");
-  EXPECT_EQ(result.exit_code, 143);
+  EXPECT_EQ(result.exit_code, 66);
   EXPECT_TRUE(contains(result.errors, "program was killed by signal 15 (Terminated)")) << result.errors;
 }
 
@@ -155,12 +155,13 @@ TEST(RunTest, LogThatCannotBeWrittenIsSaidAndTheReportGoesToStandardError) {
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_EQ(refused.errors, "deadheat: error: cannot write '/nowhere/log': No such file or directory\n");
   const CommandResult full = shell.run("deadheat run --log-path /dev/full deadheat_fake_program race exit=0");
-  EXPECT_EQ(full.exit_code, 66);
+  EXPECT_EQ(full.exit_code, 1);
   EXPECT_TRUE(full.errors.starts_with(
-      "deadheat: error: cannot write the report: No space left on device; it goes on here\n1. "))
+      "deadheat: warning: cannot write the report: No space left on device; the text goes on here\n1. "))
       << full.errors;
   EXPECT_TRUE(contains(full.errors, "deadheat: 1 data race (")) << full.errors;
-  EXPECT_EQ(full.errors.find("cannot write"), full.errors.rfind("cannot write")) << full.errors;
+  EXPECT_TRUE(full.errors.ends_with("deadheat: error: cannot write the report: No space left on device\n"))
+      << full.errors;
 }
 
 TEST(RunTest, ClosedStandardErrorDoesNotHarmTheProgram) {
@@ -201,8 +202,59 @@ TEST(RunTest, RecordingThatCannotBeginIsAnErrorBeforeTheProgramStarts) {
 TEST(RunTest, DiskThatFillsUpEndsTheRecordingAndNotTheProgram) {
   const CommandResult result = Shell().run(
       "ulimit -S -f 8; deadheat run --record run.dht deadheat_fake_program many-events many-events clean exit=4");
-  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(contains(result.errors, "program ended with status 4")) << "it went on: " << result.errors;
   EXPECT_TRUE(contains(result.errors, "deadheat: error: recording to 'run.dht' ended after ")) << result.errors;
+}
+
+TEST(RunTest, EveryReportThatCannotBeWrittenIsAFailureAndLeavesNoFile) {
+  const Shell shell;
+  for (const std::string option : {"--json", "--sarif", "--junit", "--html", "--format json -o"}) {
+    const CommandResult full = shell.run("deadheat run --no-store " + option + " /dev/full deadheat_fake_program race");
+    EXPECT_EQ(full.exit_code, 1) << option;
+    EXPECT_TRUE(contains(full.errors, "deadheat: error: cannot write '/dev/full': No space left on device"))
+        << full.errors;
+    const CommandResult refused =
+        shell.run("deadheat run --no-store " + option + " /nowhere/report deadheat_fake_program options");
+    EXPECT_EQ(refused.exit_code, 1) << option;
+    EXPECT_EQ(refused.output, "") << "the program does not start";
+    // Half a report is none.
+    const CommandResult little =
+        shell.run("ulimit -f 1; deadheat run --no-store " + option + " little deadheat_fake_program race");
+    EXPECT_EQ(little.exit_code, 1) << option;
+    EXPECT_FALSE(shell.exists("little")) << option;
+  }
+  // The other reports are written all the same.
+  EXPECT_EQ(
+      shell.run("deadheat run --no-store --json all.json --sarif /dev/full --junit all.xml deadheat_fake_program race")
+          .exit_code,
+      1);
+  EXPECT_TRUE(shell.exists("all.json"));
+  EXPECT_TRUE(shell.exists("all.xml"));
+}
+
+TEST(RunTest, AProgramThatDoesNotStartLeavesNoFiles) {
+  const Shell shell;
+  shell.write_file("odd", "#!/nowhere/interpreter\n");
+  const CommandResult result = shell.run(
+      "chmod +x odd; deadheat run --force --no-store --json a.json --html a.html -o a.txt --record a.dht ./odd; "
+      "echo $?; ls");
+  EXPECT_EQ(result.output, "126\nodd\n") << result.errors;
+}
+
+TEST(RunTest, AReportThatIsThereIsKeptUntilThereIsAnother) {
+  const Shell shell;
+  shell.write_file("old.json", "old");
+  EXPECT_EQ(shell.run("deadheat run --no-store --json old.json ./nothing-there").exit_code, 127);
+  EXPECT_EQ(shell.read_file("old.json"), "old");
+}
+
+TEST(RunTest, NothingCheckedIsNotNoRace) {
+  const Shell shell;
+  const CommandResult forced = shell.run("deadheat run --force true");
+  EXPECT_EQ(forced.exit_code, 3);
+  EXPECT_TRUE(contains(forced.errors, "deadheat: nothing was checked; program ended with status 0\n")) << forced.errors;
+  EXPECT_EQ(shell.run("deadheat run --force --exitcode 0 true").exit_code, 0);
 }
 
 TEST(RunTest, ProgramsThatCannotBeObservedGetAClearLine) {

@@ -32,9 +32,9 @@ TEST_F(SamplingTest, AtFullRateTheRaceIsFoundAndTheRateIsSaid) {
 
 TEST_F(SamplingTest, AtRateZeroNothingIsFound) {
   const CommandResult result = analyze("racy.trace --detector pacer --rate 0");
-  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.exit_code, 3);
   EXPECT_EQ(result.output,
-            "deadheat: no data races in 8 events, 2 threads\n"
+            "deadheat: nothing was looked at: no access was sampled\n"
             "deadheat: sampled 0 of 2 accesses, effective rate 0%\n");
 }
 
@@ -76,7 +76,7 @@ TEST_F(SamplingTest, WithoutARateThePeriodsOfTheTraceCount) {
 
 TEST_F(SamplingTest, ATraceWithoutPeriodsAndNoRateIsPointedOut) {
   const CommandResult result = analyze("racy.trace --detector pacer");
-  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.exit_code, 3);
   EXPECT_TRUE(contains(result.errors, "nothing was sampled")) << result.errors;
   EXPECT_TRUE(contains(result.errors, "--rate")) << result.errors;
 }
