@@ -48,6 +48,30 @@ bool is_profile_counter(const llvm::Value* object) {
       llvm::getInstrProfSectionName(llvm::IPSK_cnts, triple.getObjectFormat(), /*AddSegmentInfo=*/false));
 }
 
+// Also of those that a choice or a loop has come by.
+bool all_objects_are(const llvm::Value* object, bool (*is_such)(const llvm::Value*)) {
+  if (!llvm::isa<llvm::SelectInst, llvm::PHINode>(object)) return is_such(object);
+  llvm::SmallVector<const llvm::Value*, 4> objects;
+  llvm::getUnderlyingObjects(object, objects);
+  return llvm::all_of(objects, is_such);
+}
+
+// Whoever gets a copy of the object does not learn where it is.
+class AddressIsKnown : public llvm::CaptureTracker {
+ public:
+  [[nodiscard]] bool answer() const { return answer_; }
+
+ private:
+  void tooManyUses() override { answer_ = true; }
+  bool captured(const llvm::Use* use) override {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(use->getUser());
+    answer_ = call == nullptr || !call->isArgOperand(use) || !call->isByValArgument(call->getArgOperandNo(use));
+    return answer_;
+  }
+
+  bool answer_ = false;
+};
+
 bool is_constant(const llvm::Value* object) {
   if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(object)) return global->isConstant();
   const auto* load = llvm::dyn_cast<llvm::LoadInst>(object);
@@ -77,13 +101,17 @@ bool is_plain_access(llvm::Instruction& instruction, Access& access) {
   return access.size != 0;
 }
 
+bool is_common_size(const Access& access) { return llvm::isPowerOf2_64(access.size) && access.size <= 16; }
+
 bool HarmlessAccesses::is_private(const llvm::Value* object) {
   // Not every function that promises fresh memory: a pool of the program's own may
   // hand out what another thread has used, without synchronisation.
   if (!llvm::isa<llvm::AllocaInst>(object) && !llvm::isAllocationFn(object, &library_)) return false;
   const auto [place, is_new] = private_.try_emplace(object, false);
   if (is_new) {
-    place->second = !llvm::PointerMayBeCaptured(object, /*ReturnCaptures=*/true, /*StoreCaptures=*/true);
+    AddressIsKnown known;
+    llvm::PointerMayBeCaptured(object, &known);
+    place->second = !known.answer();
   }
   return place->second;
 }
@@ -92,7 +120,7 @@ Harmless HarmlessAccesses::judge(const Access& access) {
   const llvm::Value* address = access.address;
   if (address->getType()->getPointerAddressSpace() != 0 || address->isSwiftError()) return Harmless::kForeign;
   const llvm::Value* object = llvm::getUnderlyingObject(address, /*MaxLookup=*/0);
-  if (is_profile_counter(object)) return Harmless::kForeign;
+  if (all_objects_are(object, is_profile_counter)) return Harmless::kForeign;
   if (!access.is_write() && is_constant(object)) return Harmless::kConstant;
   return is_private(object) ? Harmless::kThreadLocal : Harmless::kNo;
 }

@@ -29,6 +29,9 @@ struct Access {
   [[nodiscard]] bool is_write() const { return kind == Kind::kWrite; }
 };
 
+// One of the sizes that have hooks of their own, in clang's pass, too.
+[[nodiscard]] bool is_common_size(const Access& access);
+
 // Why an access needs no check, whatever the program does.
 enum class Harmless : std::uint8_t {
   kNo,

@@ -231,9 +231,6 @@ class CheckWriter {
   llvm::SmallDenseMap<unsigned, llvm::Value*, 4> wanted_;  // by bytes
 };
 
-// Of those that have hooks of their own.
-bool is_common_size(const Access& access) { return llvm::isPowerOf2_64(access.size) && access.size <= 16; }
-
 }  // namespace
 
 RuntimeSymbols::RuntimeSymbols(llvm::Module& module) : module_(module) {

@@ -5,6 +5,7 @@
 #include "checked_mark.h"
 #include "elimination.h"
 #include "frames.h"
+#include "hidden_loads.h"
 #include "inline_check.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
@@ -16,6 +17,7 @@
 #include "small_copies.h"
 #include "two_versions.h"
 #include "unseen_atomics.h"
+#include "value_arguments.h"
 
 namespace deadheat::pass {
 
@@ -96,6 +98,7 @@ bool instrument_accesses(llvm::Function& function, llvm::FunctionAnalysisManager
   const auto& library = analyses.getResult<llvm::TargetLibraryAnalysis>(function);
   Summary summary;
   HarmlessAccesses harmless(library);
+  check_value_arguments(function, harmless);
   Candidates candidates = find_candidates(function, harmless, summary);
   Groups groups;
   if (level() == Level::kPlain) {
@@ -125,18 +128,52 @@ bool instrument_accesses(llvm::Function& function, llvm::FunctionAnalysisManager
   return !candidates.empty() || has_rare || has_copies || has_unchecked_code;
 }
 
+void mark_as_foreign(llvm::Instruction& instruction) {
+  instruction.setMetadata(llvm::LLVMContext::MD_nosanitize, llvm::MDNode::get(instruction.getContext(), {}));
+}
+
+// What clang's own pass, which comes later, makes no call of. Returns whether anything was
+// changed.
+bool call_for_the_rest(llvm::Function& function, llvm::FunctionAnalysisManager& analyses, RuntimeSymbols& runtime) {
+  HarmlessAccesses harmless(analyses.getResult<llvm::TargetLibraryAnalysis>(function));
+  const bool has_arguments = check_value_arguments(function, harmless);
+  llvm::SmallVector<Access, 8> accesses;
+  for (llvm::BasicBlock& block : function) {
+    for (llvm::Instruction& instruction : block) {
+      Access access;
+      const bool is_plain = is_plain_access(instruction, access);
+      const Harmless reason = is_plain ? harmless.judge(access) : Harmless::kNo;
+      if (reason == Harmless::kForeign) mark_as_foreign(instruction);
+      const bool is_left_out = is_plain && !is_common_size(access) && reason == Harmless::kNo;
+      if (is_left_out || is_check_call(instruction, access)) accesses.push_back(access);
+    }
+  }
+  for (const Access& access : accesses) {
+    llvm::IRBuilder<> builder(access.instruction);
+    runtime.call_hook(builder, access);
+    if (llvm::isa<llvm::CallInst>(access.instruction)) access.instruction->eraseFromParent();
+  }
+  const bool has_rare = instrument_rare_accesses(function, runtime);
+  return has_arguments || has_rare || !accesses.empty();
+}
+
 }  // namespace
 
 llvm::PreservedAnalyses InstrumentPass::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+  const bool has_hidden = show_masked_loads(function);
   if (function.hasFnAttribute(llvm::Attribute::Naked) ||
       function.hasFnAttribute(llvm::Attribute::DisableSanitizerInstrumentation)) {
-    return llvm::PreservedAnalyses::all();
+    return has_hidden ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
   }
   RuntimeSymbols runtime(*function.getParent());
   const bool is_checked = function.hasFnAttribute(llvm::Attribute::SanitizeThread);
+  if (level() == Level::kCalls) {
+    const bool has_calls = is_checked && call_for_the_rest(function, analyses, runtime);
+    return has_calls || has_hidden ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+  }
   const bool has_checks = is_checked && instrument_accesses(function, analyses, runtime);
   const bool has_frames = instrument_frames(function, runtime);
-  return has_checks || has_frames ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+  return has_checks || has_frames || has_hidden ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }
 
 }  // namespace deadheat::pass

@@ -8,6 +8,7 @@
 namespace deadheat::pass {
 
 enum class Level : std::uint8_t {
+  kCalls,  // the checks are calls that clang's own pass makes; only what it does not see is added
   kPlain,  // every access has a check of its own, at its place
   kFull,   // redundant checks are left out, those of loops made once
 };

@@ -12,6 +12,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 #include "options.h"
+#include "source_accesses.h"
 
 namespace deadheat::pass {
 
@@ -19,7 +20,8 @@ namespace {
 
 llvm::cl::opt<Level> wanted_level(
     "deadheat-level", llvm::cl::desc("What Deadheat's checks of memory accesses look like"),
-    llvm::cl::values(clEnumValN(Level::kPlain, "plain", "a check for every access, at its place"),
+    llvm::cl::values(clEnumValN(Level::kCalls, "calls", "calls, by clang's own pass for what it sees"),
+                     clEnumValN(Level::kPlain, "plain", "a check for every access, at its place"),
                      clEnumValN(Level::kFull, "full", "without redundant ones, loops checked as a whole")),
     llvm::cl::init(Level::kFull));
 
@@ -33,11 +35,15 @@ void add_hoisting(llvm::FunctionPassManager& manager) {
 }
 
 void register_callbacks(llvm::PassBuilder& builder) {
+  keep_to_accesses_of_source(builder);
+  builder.registerPipelineStartEPCallback([](llvm::ModulePassManager& manager, llvm::OptimizationLevel) {
+    manager.addPass(llvm::createModuleToFunctionPassAdaptor(HideMaskedLoadsPass()));
+  });
   builder.registerVectorizerStartEPCallback(
       [](llvm::FunctionPassManager& manager, llvm::OptimizationLevel) { add_hoisting(manager); });
   builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& manager, llvm::OptimizationLevel) {
     manager.addPass(llvm::createModuleToFunctionPassAdaptor(InstrumentPass()));
-    manager.addPass(AnnouncePass());
+    if (level() != Level::kCalls) manager.addPass(AnnouncePass());
   });
   builder.registerPipelineParsingCallback(
       [](llvm::StringRef name, llvm::FunctionPassManager& manager, llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {

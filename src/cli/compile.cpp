@@ -145,7 +145,7 @@ std::optional<PassLevel> pass_level_named(std::string_view name) {
   if (name == "full") return PassLevel::kFull;
   if (name == "compact") return PassLevel::kCompact;
   if (name == "plain") return PassLevel::kPlain;
-  if (name == "no") return PassLevel::kNone;
+  if (name == "no") return PassLevel::kCalls;
   return std::nullopt;
 }
 
@@ -163,7 +163,7 @@ CompileRequest read_request(SourceLanguage language, const std::vector<std::stri
     } else if (argument == "--explain") {
       request.explains = true;
     } else if (argument == "--no-pass") {
-      request.pass = PassLevel::kNone;
+      request.pass = PassLevel::kCalls;
     } else if (const auto level = value_of(argument, "--pass=")) {
       request.pass = pass_level_named(*level);
       if (!request.pass)
@@ -188,7 +188,6 @@ ExitCode replace_process(const std::vector<std::string>& words) {
 
 // What the compiler and the installation can do, as far as it was asked for.
 Result<PassUse> pass_use(const CompileRequest& request, const Compiler& compiler, const Result<InstallLayout>& layout) {
-  if (request.pass == PassLevel::kNone) return PassUse{};
   std::string obstacle;
   std::error_code error;
   if (!compiler.takes_plugin) {
@@ -197,6 +196,7 @@ Result<PassUse> pass_use(const CompileRequest& request, const Compiler& compiler
     obstacle = "the plugin is not installed";
   }
   if (obstacle.empty()) return PassUse{request.pass.value_or(PassLevel::kFull), request.explains};
+  if (request.pass == PassLevel::kCalls) return PassUse{};
   if (request.pass) return Error{ErrorCode::kUnsupported, fmt::format("no inline checks: {}", obstacle)};
   if (request.explains) print_note(fmt::format("accesses are checked by calls: {}", obstacle));
   return PassUse{};

@@ -76,13 +76,19 @@ std::optional<std::string> without_thread_sanitizer(const std::string& argument)
   return "-fsanitize=" + kept;
 }
 
+// Counters that g++ changes by plain accesses are variables of the program to it.
+bool unprotects_counters(const std::string& argument, CompilerFamily family) {
+  return family == CompilerFamily::kGcc && argument == "-fprofile-update=single";
+}
+
 // The user's arguments with the words taken out that we say ourselves.
-std::vector<std::string> user_arguments(const std::vector<std::string>& arguments) {
+std::vector<std::string> user_arguments(const std::vector<std::string>& arguments, CompilerFamily family) {
   std::vector<std::string> result;
   for (const std::string& argument : arguments) {
     const std::vector<std::string> expanded = expand_response_files({argument});
     std::vector<std::string> kept;
     for (const std::string& word : expanded) {
+      if (unprotects_counters(word, family)) continue;
       if (auto rest = without_thread_sanitizer(word)) kept.push_back(std::move(*rest));
     }
     if (kept == expanded) {
@@ -133,9 +139,12 @@ void append_sanitizer(Words& words, const CommandShape& shape, CompilerFamily fa
 // new plugin would get objects of the old one.
 void append_pass(Words& words, const InstallLayout& layout, PassUse pass) {
   const std::string plugin = layout.pass_plugin();
-  append(words, {"-mllvm", "-tsan-instrument-memory-accesses=0", "-mllvm", "-tsan-instrument-func-entry-exit=0"});
+  if (pass.level != PassLevel::kCalls) {
+    append(words, {"-mllvm", "-tsan-instrument-memory-accesses=0", "-mllvm", "-tsan-instrument-func-entry-exit=0"});
+  }
   append(words, {"-fpass-plugin=" + plugin});
   append(words, {"-Xclang", "-load", "-Xclang", plugin});
+  if (pass.level == PassLevel::kCalls) append(words, {"-mllvm", "-deadheat-level=calls"});
   if (pass.level == PassLevel::kCompact) append(words, {"-mllvm", "-deadheat-two-versions=0"});
   if (pass.level == PassLevel::kPlain) append(words, {"-mllvm", "-deadheat-level=plain"});
   if (pass.explains) append(words, {"-Rpass=deadheat", "-Rpass-missed=deadheat", "-Rpass-analysis=deadheat"});
@@ -148,13 +157,18 @@ void append_compile_options(Words& words, const CommandShape& shape, CompilerFam
     append(words,
            {"-Wno-tsan", "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memset", "-fno-builtin-strcpy",
             "-fno-builtin-stpcpy", "-fno-builtin-strncpy", "-fno-builtin-strcat", "-fno-builtin-strncat",
-            "-mmemcpy-strategy=libcall:-1:noalign", "-mmemset-strategy=libcall:-1:noalign"});
+            "-mmemcpy-strategy=libcall:-1:noalign", "-mmemset-strategy=libcall:-1:noalign", "-fno-tree-loop-im",
+            "-fno-hoist-adjacent-loads", "-fno-tree-partial-pre", "-fno-profile-values", "-fprofile-update=atomic"});
     return;
   }
   if (pass.level == PassLevel::kNone && shape.has_wide_vectors) append(words, {"-mprefer-vector-width=128"});
   if (shape.stage == CompileStage::kPreprocess) return;  // the others would be options without use
   append(words, {"-mllvm", "-enable-interleaved-mem-accesses=0"});
-  if (pass.level != PassLevel::kNone) append_pass(words, layout, pass);
+  if (pass.level != PassLevel::kNone) {
+    append_pass(words, layout, pass);
+  } else {
+    append(words, {"-mllvm", "-disable-licm-promotion", "-mllvm", "-enable-load-in-loop-pre=0"});
+  }
 }
 
 void append_runtime(Words& words, const InstallLayout& layout) {
@@ -200,7 +214,7 @@ Result<std::vector<std::string>> instrumented_arguments(const std::vector<std::s
   Words words;
   append_sanitizer(words, shape, family, files);
   if (shape.has_sources) append_compile_options(words, shape, family, files, pass);
-  const Words user = user_arguments(arguments);
+  const Words user = user_arguments(arguments, family);
   words.insert(words.end(), user.begin(), user.end());
   if (!links) return words;
   if (shape.result == LinkResult::kExecutable) append_runtime(words, files);

@@ -13,6 +13,10 @@
 //     g++:   -Wno-tsan, because it warns of fences, which we support. Options
 //            that keep mem* and str* calls as calls: expanded inline, g++ does
 //            not instrument them and races in them are invisible.
+//            -fno-tree-loop-im, -fno-hoist-adjacent-loads and -fno-tree-partial-pre, or it
+//            reads what the source reads only under a condition. -fprofile-update=atomic
+//            and -fno-profile-values, or there are counters that are changed without order;
+//            -fprofile-update=single, which asks for them, is taken out.
 //     clang: -enable-interleaved-mem-accesses=0, or the vectoriser loads more than
 //            the program does (one field of an array of structs by loading all
 //            fields), and that is reported as a race with who writes the rest.
@@ -20,7 +24,12 @@
 //            checks of plain accesses. Who tells clang which kinds of accesses to
 //            instrument (-fno-sanitize-thread-memory-access and the like) gets
 //            clang's own checks, because only these obey.
-//     clang without it: -mprefer-vector-width=128 if -mavx... or -march=... is
+//            With --no-pass the plugin is there, too, and leaves clang's own checks alone: it
+//            adds what they leave out, and keeps the optimiser from accesses that the
+//            source does not make.
+//     clang without it: -disable-licm-promotion and -enable-load-in-loop-pre=0, or variables
+//            are read before a loop that may not read them, or once more on the way out of it.
+//            -mprefer-vector-width=128 if -mavx... or -march=... is
 //            there: it does not instrument vectors wider than 16 bytes. Vector
 //            intrinsics of that width stay invisible.
 //     These come before the user's options, which win.
@@ -76,6 +85,7 @@ struct CommandShape {
 // How plain accesses are checked.
 enum class PassLevel : std::uint8_t {
   kNone,     // by the compiler's own hooks
+  kCalls,    // by calls, too, with the plugin for what clang's own pass does not see
   kPlain,    // inline, each access at its place
   kCompact,  // inline, without redundant checks, loops as a whole
   kFull,     // the same, and each function once more without checks

@@ -2,7 +2,8 @@
 // Builds and runs the programs of tests/programs and checks what is reported
 // against the comments beside their racing lines.
 //
-// Every program is built by g++ and by clang++, at -O0 and at -O2; each build is
+// Every program is built by g++ and by clang++, at -O0 and at -O2 (or at the levels that
+// it names); each build is
 // one task, and as many tasks run at once as there are cores. The exit status is
 // 0 when all was as expected, 1 when not, 2 when the programs or the options
 // make no sense. For each failure the commands that repeat it are printed.
@@ -58,12 +59,12 @@ std::vector<Build> builds_of(const std::vector<TestProgram>& programs, const Sel
     for (const char* compiler : {"g++", "clang"}) {
       if (!contains(program.compilers, compiler)) continue;
       if (!selection.compiler.empty() && selection.compiler != compiler) continue;
-      for (const char* level : {"-O0", "-O2"}) {
+      for (const char* level : {"-O0", "-O1", "-O2", "-O3"}) {
         if (!contains(program.levels, level)) continue;
         if (!selection.level.empty() && selection.level != level) continue;
         // g++ -O0 and clang -O2 for one program, g++ -O2 and clang -O0 for the next.
         const bool is_gcc = std::string_view(compiler) == "g++";
-        const bool is_plain = std::string_view(level) == "-O0";
+        const bool is_plain = std::string_view(level) < "-O2";
         if (selection.half && program.levels.size() > 1 && (is_gcc == is_plain) != (turn % 2 == 0)) continue;
         builds.push_back({&program, compiler, level});
       }
@@ -186,7 +187,7 @@ int main(int argc, char** argv) try {
   bool only_list = false;
   app.add_option("--only", selection.pattern, "Programs whose name, like race/free_deep, has this regular expression");
   app.add_option("--compiler", selection.compiler, "Only this one")->check(CLI::IsMember({"g++", "clang"}));
-  app.add_option("--level", selection.level, "Only this one")->check(CLI::IsMember({"-O0", "-O2"}));
+  app.add_option("--level", selection.level, "Only this one")->check(CLI::IsMember({"-O0", "-O1", "-O2", "-O3"}));
   app.add_option("--repeat", selection.repeat, "Run each build so many times, or as often as its program asks");
   app.add_option("--jobs", jobs, "Tasks at once")->check(CLI::PositiveNumber);
   app.add_option("--deadheat", settings.deadheat, "The command to test");
