@@ -14,9 +14,9 @@
 //            that keep mem* and str* calls as calls: expanded inline, g++ does
 //            not instrument them and races in them are invisible.
 //            -fno-tree-loop-im, -fno-hoist-adjacent-loads and -fno-tree-partial-pre, or it
-//            reads what the source reads only under a condition. -fprofile-update=atomic
-//            and -fno-profile-values, or there are counters that are changed without order;
-//            -fprofile-update=single, which asks for them, is taken out.
+//            reads what the source reads only under a condition. Where coverage or a profile is
+//            asked for, -fprofile-update=atomic and -fno-profile-values, or there are counters that are
+//            changed without order; -fprofile-update=single, which asks for them, is taken out.
 //     clang: -enable-interleaved-mem-accesses=0, or the vectoriser loads more than
 //            the program does (one field of an array of structs by loading all
 //            fields), and that is reported as a race with who writes the rest.
@@ -76,6 +76,7 @@ struct CommandShape {
   bool has_sources = false;  // something to instrument, not only objects, libraries and assembler text
   bool has_debug_option = false;
   bool has_wide_vectors = false;     // clang: vectors of more than 16 bytes may appear
+  bool has_counters = false;         // of coverage or profiles
   bool has_other_sanitizer = false;  // with a runtime of its own that must be linked, as undefined
   bool forbids_undefined = false;    // -z defs
   bool selects_accesses = false;     // clang: says itself which kinds of accesses are instrumented

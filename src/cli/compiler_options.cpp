@@ -112,6 +112,12 @@ bool allows_wide_vectors(std::string_view argument) {
   return argument.starts_with("-mavx") || argument.starts_with("-march=") || argument == "-mfma";
 }
 
+// Counts how often code runs, for coverage or for profiles.
+bool asks_for_counters(std::string_view argument) {
+  return argument == "--coverage" || argument == "-coverage" || argument.starts_with("-fprofile-arcs") ||
+         argument.starts_with("-fprofile-generate");
+}
+
 // Of clang, and of its own pass by way of -mllvm.
 bool is_about_kinds_of_accesses(std::string_view option) {
   return option.starts_with("-fsanitize-thread-") || option.starts_with("-fno-sanitize-thread-");
@@ -180,6 +186,7 @@ class Classifier {
     if (const auto list = value_of(option, "-fsanitize=")) read_sanitizers(option, *list);
     if (is_debug_option(option)) shape_.has_debug_option = true;
     if (allows_wide_vectors(option)) shape_.has_wide_vectors = true;
+    if (asks_for_counters(option)) shape_.has_counters = true;
     if (is_about_kinds_of_accesses(option)) shape_.selects_accesses = true;
     if (option.starts_with("-mprefer-vector-width")) vector_width_given_ = true;
   }

@@ -110,8 +110,11 @@ TEST(CompileTest, PassIsUsedWhereTheCompilerTakesIt) {
   EXPECT_TRUE(contains(words("--cxx=clang++-19"), "-fpass-plugin="));
   EXPECT_TRUE(contains(words("--cxx=clang++-19 --pass=plain -c"), "-deadheat-level=plain"));
   EXPECT_FALSE(contains(words("--cxx=clang++-19 --pass=full -c"), "-deadheat-level"));
-  EXPECT_FALSE(contains(words("--cxx=clang++-19 --no-pass -c"), "-fpass-plugin="));
-  EXPECT_FALSE(contains(words("--cxx=clang++-19 --pass=no -c"), "-fpass-plugin="));
+  for (const std::string way : {"--no-pass", "--pass=no"}) {
+    const std::string calls = words("--cxx=clang++-19 " + way + " -c");
+    EXPECT_TRUE(contains(calls, "-deadheat-level=calls")) << calls;
+    EXPECT_FALSE(contains(calls, "-tsan-instrument-memory-accesses=0")) << calls;
+  }
   EXPECT_FALSE(contains(words("--cxx=clang++-19 -E"), "-fpass-plugin="));
   EXPECT_FALSE(contains(words("--cxx=g++ -c"), "-fpass-plugin="));
 }

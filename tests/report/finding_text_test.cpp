@@ -62,6 +62,9 @@ TEST(FindingTextTest, SummaryCountsRacesOccurrencesEventsAndThreads) {
             "deadheat: 2 data races (10,042 occurrences) in 1,204,113 events, 2 threads\n");
   analysis.findings.clear();
   EXPECT_EQ(format_summary(analysis, ColourMode::kPlain), "deadheat: no data races in 1,204,113 events, 2 threads\n");
+  analysis.access_count = 0;
+  EXPECT_EQ(format_summary(analysis, ColourMode::kPlain),
+            "deadheat: nothing was looked at: no access to memory is among its 1,204,113 events\n");
 }
 
 TEST(FindingTextTest, CountersLineUp) {

@@ -54,6 +54,7 @@ inline Analysis make_analysis() {
   analysis.trace_path = "bank.trace";
   analysis.detector_name = "fasttrack";
   analysis.event_count = 1204113;
+  analysis.access_count = 1204000;
   analysis.thread_count = 2;
   analysis.findings = {make_finding()};
   analysis.counters = {{"read same epoch", 17}, {"write exclusive", 4000}};

@@ -107,6 +107,7 @@ DEADHEAT_REPLACE(int, pthread_setcanceltype, int type, int* old) {
   if (result != 0) return result;
   if (is_asynchronous) before = PTHREAD_CANCEL_ASYNCHRONOUS;
   if (old != nullptr) *old = before;
+  report_written(old, sizeof(*old), DEADHEAT_CALLER);
   is_asynchronous = type == PTHREAD_CANCEL_ASYNCHRONOUS;
   if (!is_asynchronous) return 0;
   // Either who cancels us sees this, or we see that we are cancelled.
@@ -119,6 +120,7 @@ DEADHEAT_REPLACE(int, pthread_setcanceltype, int type, int* old) {
 DEADHEAT_REPLACE(int, pthread_setcancelstate, int state, int* old) {
   DEADHEAT_ORIGINAL(pthread_setcancelstate);
   const int result = original(state, old);
+  if (result == 0) report_written(old, sizeof(*old), DEADHEAT_CALLER);
   if (result == 0 && state == PTHREAD_CANCEL_ENABLE && is_observing()) cancel_if_asynchronous();
   return result;
 }

@@ -77,4 +77,3 @@ DEADHEAT_DESCRIBE(clock_nanosleep, kAlways, reads(3, sizeof(timespec)), after(le
 DEADHEAT_DESCRIBE(thrd_sleep, kAlways, reads(1, sizeof(timespec)), after(leaves_rest_of_sleep))
 DEADHEAT_DESCRIBE(timespec_get, kNotNull, writes(1, sizeof(timespec)))
 DEADHEAT_DESCRIBE(timespec_getres, kNotNull, writes(1, sizeof(timespec)))
-DEADHEAT_DESCRIBE(setitimer, kZero, reads(2, sizeof(itimerval)), writes(3, sizeof(itimerval)))

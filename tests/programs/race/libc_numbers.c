@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random numbers, sorting, searching, second results of arithmetic.
+// record: fasttrack (several calls write the same bytes; it names the first one, too)
 // flags: -lm
 #include "../support/turns.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time and date: what is read and filled, and the texts that the library owns.
+// record: fasttrack (several calls write the same bytes; it names the first one, too)
 #include "../support/turns.h"
 
 #include <string.h>
