@@ -161,6 +161,7 @@ Result<raw_report::Sampling> parse_answer(std::string_view answer) {
       {"checked_accesses", &Sampling::checked_accesses},
       {"horizon_us", &Sampling::horizon_us},
       {"expired_records", &Sampling::expired_records},
+      {"expected_work_ns", &Sampling::expected_work_ns},
   };
   Sampling sampling;
   if (!setting_of(answer, "rate")) return Error{ErrorCode::kMalformed, "it has no rate"};

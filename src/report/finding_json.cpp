@@ -209,7 +209,7 @@ namespace {
 
 Json sampling_of(const LiveSampling& sampling) {
   const raw_report::Sampling& totals = sampling.totals;
-  const double rate = effective_rate(totals);
+  const double rate = expected_rate(totals);
   Json out;
   out["rate"] = share_of_million(totals.rate);
   out["budget"] = totals.budget == 0 ? Json(nullptr) : Json(share_of_million(totals.budget));
@@ -225,7 +225,8 @@ Json sampling_of(const LiveSampling& sampling) {
   out["expired_records"] = totals.expired_records;
   out["processes"] = sampling.processes;
   out["silent_processes"] = sampling.silent_processes;
-  out["effective_rate"] = rate;
+  out["effective_rate"] = effective_rate(totals);
+  out["expected_rate"] = rate;
   out["cost"] = cost_share(totals);
   out["guarantee"] = {{"found_per_run", rate},
                       {"confidence", kConfidence},

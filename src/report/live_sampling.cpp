@@ -62,10 +62,16 @@ void LiveSampling::add(const raw_report::Sampling& one) {
   add_to(totals.periods, one.periods);
   add_to(totals.work_ns, one.work_ns);
   add_to(totals.sampled_work_ns, one.sampled_work_ns);
+  add_to(totals.expected_work_ns, one.expected_work_ns);
   add_to(totals.cost_ns, one.cost_ns);
   add_to(totals.sampled_accesses, one.sampled_accesses);
   add_to(totals.checked_accesses, one.checked_accesses);
   add_to(totals.expired_records, one.expired_records);
+}
+
+double expected_rate(const raw_report::Sampling& sampling) {
+  if (sampling.work_ns != 0) return share_of(sampling.expected_work_ns, sampling.work_ns);
+  return sampling.budget == 0 ? share_of_million(sampling.rate) : 0;
 }
 
 double cost_share(const raw_report::Sampling& sampling) {
@@ -88,10 +94,11 @@ std::string describe_amounts(const raw_report::Sampling& sampling) {
 
 std::vector<std::string> describe_sampling(const LiveSampling& sampling) {
   const raw_report::Sampling& totals = sampling.totals;
-  const double rate = effective_rate(totals);
+  const double sampled = effective_rate(totals);
+  const double rate = expected_rate(totals);
   std::vector<std::string> lines;
-  if (rate > 0) {
-    lines.push_back(fmt::format("sampled {} of the work ({}) in {}", describe_share(rate), describe_request(totals),
+  if (sampled > 0) {
+    lines.push_back(fmt::format("sampled {} of the work ({}) in {}", describe_share(sampled), describe_request(totals),
                                 describe_amounts(totals)));
     const bool is_bounded = totals.horizon_us != raw_report::kForever;
     lines.push_back(fmt::format("a race that occurs once in every run{} is found in a run with probability {}",
@@ -100,7 +107,7 @@ std::vector<std::string> describe_sampling(const LiveSampling& sampling) {
     if (is_bounded && totals.expired_records != 0) lines.push_back(describe_expired(totals));
   } else {
     lines.push_back(
-        fmt::format("nothing was sampled ({}), so this run says nothing about races: run longer, or take "
+        fmt::format("nothing was sampled ({}), so this run by itself says nothing about races: run longer, or take "
                     "a higher rate or shorter periods",
                     describe_request(totals)));
   }

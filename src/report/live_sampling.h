@@ -3,9 +3,12 @@
 //
 //   sampled 2.98% of the work (asked for 3%) in 1,204 periods: 48,211,034 accesses; it
 //     took 4.12% of the processor time; seed 81234
-//   a race that occurs once in every run is found in a run with probability 2.98%
-//   one run says little: it takes 100 runs without a report to exclude such a race with
-//     95% confidence, and 1,004 to know that it occurs in less than 10% of the runs
+//   a race that occurs once in every run is found in a run with probability 3%
+//   one run says little: it takes 99 runs without a report to exclude such a race with
+//     95% confidence, and 998 to know that it occurs in less than 10% of the runs
+//
+// The first line is about this run. The others are about runs like it: which part of the work
+// the periods of one run happen to take is chance, and other runs take another part.
 //
 // The arithmetic is in sampling_guarantee.h.
 #pragma once
@@ -38,6 +41,9 @@ struct LiveSampling {
 [[nodiscard]] inline double effective_rate(const raw_report::Sampling& sampling) {
   return share_of(sampling.sampled_work_ns, sampling.work_ns);
 }
+
+// The share of the work that runs like this one sample in the mean.
+[[nodiscard]] double expected_rate(const raw_report::Sampling& sampling);
 
 // What the detector took of the processor time.
 [[nodiscard]] double cost_share(const raw_report::Sampling& sampling);

@@ -250,6 +250,7 @@ Result<raw_report::Sampling> check_sampling(raw_report::Sampling sampling) {
   if (sampling.rate > raw_report::kWholeRate) return malformed("a process samples at a rate above 100%");
   if (sampling.budget > raw_report::kWholeRate) return malformed("a process samples with a budget above 100%");
   sampling.sampled_work_ns = std::min(sampling.sampled_work_ns, sampling.work_ns);
+  sampling.expected_work_ns = std::min(sampling.expected_work_ns, sampling.work_ns);
   return sampling;
 }
 

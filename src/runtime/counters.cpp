@@ -106,8 +106,10 @@ void add_sampling_counters(const SamplingCounters& sampling) {
 
 }  // namespace
 
+void send_sampling(const raw_report::Sampling& totals) { send_totals(raw_report::PacketKind::kSampling, totals); }
+
 void send_summary(SummaryKind kind) {
-  if (samples) send_totals(raw_report::PacketKind::kSampling, sampling_totals());
+  if (samples) send_sampling(sampling_totals());
   if (follows_calls) send_totals(raw_report::PacketKind::kColdCalls, cold_call_totals());
   send_racy_words();
   SpinHolder hold(sending);

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/raw_report.h"
+
 namespace deadheat::runtime {
 
 enum class Loss : std::uint8_t {
@@ -40,5 +42,7 @@ inline void count_loss(Loss loss) { losses[static_cast<int>(loss)].fetch_add(1, 
 // Sends the summary: occurrences of the findings and all counters.
 enum class SummaryKind : std::uint8_t { kInterim, kFinal };
 void send_summary(SummaryKind kind);
+// How much was sampled so far.
+void send_sampling(const raw_report::Sampling& totals);
 
 }  // namespace deadheat::runtime

@@ -32,9 +32,9 @@ enum class PacketKind : std::uint16_t {
   kRecording = 8,  // Recording: a trace of this process begins; a descriptor of its RecordingBuffer may come with it
   kForking = 9,    // Forking: the events so far are also those of a child that is about to be made
   kSuppressions = 10,  // Suppressions: lines that the program wants applied to its own races
-  kSampling = 11,      // Sampling: how much was sampled; comes before each Summary of a process that samples
-  kColdCalls = 12,     // ColdCalls: how many calls were sampled; likewise, of one with sampler=cold
-  kCounts = 13,        // Counts: accesses to the memory of a race since it was found; now and then, and at exit
+  kSampling = 11,   // Sampling: how much was sampled; now and then, and before each Summary of a process that samples
+  kColdCalls = 12,  // ColdCalls: how many calls were sampled; likewise, of one with sampler=cold
+  kCounts = 13,     // Counts: accesses to the memory of a race since it was found; now and then, and at exit
 };
 
 struct PacketHeader {
@@ -241,9 +241,12 @@ struct Sampling {
   // when it can race no more. How many records were dropped that still could.
   std::uint64_t horizon_us = 0;
   std::uint64_t expired_records = 0;
+  // The part of the work that periods take in the mean, at the rates that were in force. Which part they took
+  // in this run is chance.
+  std::uint64_t expected_work_ns = 0;
 };
 inline constexpr std::uint64_t kForever = ~std::uint64_t{0};
-static_assert(sizeof(Sampling) == 96);
+static_assert(sizeof(Sampling) == 104);
 
 // Calls of instrumented functions; only the accesses of those that were sampled were
 // looked at. Numbers are totals so far.

@@ -26,6 +26,7 @@
 #include "runtime/options.h"
 #include "runtime/sampling_measures.h"
 #include "runtime/sampling_requests.h"
+#include "runtime/sampling_word.h"
 #include "runtime/shadow_memory.h"
 #include "runtime/shadow_pages.h"
 #include "runtime/slots.h"
@@ -64,6 +65,7 @@ class Controller {
     most_ = most;
     tick_rate_.begin();
     mode_since_ = read_clock(CLOCK_MONOTONIC);
+    word_.begin();
     const Sums so_far = sum_up();
     start_time_ = so_far.time;
     start_ticks_ = so_far.cost;
@@ -102,6 +104,7 @@ class Controller {
       drop_records(now);
       note_mode();
       note_totals(now);
+      if (word_.is_due()) word_.tell(totals());
       wait(now);
     }
   }
@@ -139,6 +142,7 @@ class Controller {
     latest_cost_ = at_least(now.cost, latest_cost_);
     now.work.sampled = inside_.work();
     now.work.all = unchecked_.work() + checked_.work() + now.work.sampled;
+    expected_ += periods_.rate() * static_cast<double>(at_least_zero(now.work.all, latest_work_));
     now.pace = pace_of(unchecked_, checked_, inside_, kEnoughToTell);
     latest_pace_ = now.pace;
     latest_work_ = now.work.all;
@@ -384,6 +388,7 @@ class Controller {
     totals_.periods = periods_.count();
     totals_.work_ns = now.in_time(now.work.all);
     totals_.sampled_work_ns = now.in_time(now.work.sampled);
+    totals_.expected_work_ns = now.in_time(static_cast<std::uint64_t>(expected_));
     totals_.cost_ns = at_least_zero(now.processor, totals_.work_ns);
     const SamplingCounters& counters = now.sums.counters;
     totals_.sampled_accesses = counters.sampled_accesses[0] + counters.sampled_accesses[1];
@@ -462,6 +467,7 @@ class Controller {
   WorkPeriods periods_;
   TickRate tick_rate_;
   Requests requests_;
+  SamplingWord word_;
   // What was done in each mode; lock_.
   Pace unchecked_;
   Pace checked_;
@@ -474,6 +480,7 @@ class Controller {
   std::uint64_t latest_cost_ = 0;
   std::uint64_t latest_progress_ = 0;
   std::uint64_t latest_work_ = 0;
+  double expected_ = 0;  // work of periods in the mean, at the rates so far
   double latest_pace_ = 1;
   std::uint64_t most_inside_ = 0;  // that can have been done since the period opened, and was not told
   std::uint64_t told_before_ = 0;  // work of periods that has been added before the loops that do it tell

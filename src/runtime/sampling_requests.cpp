@@ -148,6 +148,7 @@ void Requests::answer(const Request& request, const raw_report::Sampling& totals
     line.add("checked_accesses", totals.checked_accesses);
     line.add("horizon_us", totals.horizon_us);
     line.add("expired_records", totals.expired_records);
+    line.add("expected_work_ns", totals.expected_work_ns);
   }
   raw_call(SYS_sendto, socket_, reinterpret_cast<long>(line.text()), static_cast<long>(line.size()), 0,
            reinterpret_cast<long>(request.address), request.address_size);

@@ -103,15 +103,16 @@ TEST(RunSamplingTest, TheGuaranteeIsSaidAfterTheSummary) {
             "deadheat: no data races; program ended with status 0\n"
             "deadheat: sampled 2.98% of the work (asked for 3%) in 298 periods: 48,211,034 accesses; it took 4.76% of "
             "the processor time; seed 81234\n"
-            "deadheat: a race that occurs once in every run is found in a run with probability 2.98%\n"
-            "deadheat: one run says little: it takes 100 runs without a report to exclude such a race with 95% "
-            "confidence, and 1,004 to know that it occurs in less than 10% of the runs\n");
+            "deadheat: a race that occurs once in every run is found in a run with probability 3%\n"
+            "deadheat: one run says little: it takes 99 runs without a report to exclude such a race with 95% "
+            "confidence, and 998 to know that it occurs in less than 10% of the runs\n");
 }
 
 TEST(RunSamplingTest, NothingSampledAndNothingKnownAreSaid) {
   const Shell shell;
   const CommandResult nothing = shell.run("deadheat run --rate 3% deadheat_fake_program nothing-sampled clean");
-  EXPECT_TRUE(contains(nothing.errors, "deadheat: nothing was sampled (asked for 3%), so this run says nothing"))
+  EXPECT_TRUE(
+      contains(nothing.errors, "deadheat: nothing was sampled (asked for 3%), so this run by itself says nothing"))
       << nothing.errors;
   EXPECT_TRUE(contains(shell.run("deadheat run --rate 3% deadheat_fake_program clean").errors, kUnknown));
   EXPECT_FALSE(contains(shell.run("deadheat run deadheat_fake_program clean").errors, kUnknown));
@@ -135,7 +136,8 @@ TEST(RunSamplingTest, JsonHasTheAmounts) {
   const std::string document = shell.read_file("races.json");
   EXPECT_EQ(schema_violations(document), std::vector<std::string>{});
   EXPECT_EQ(json_at(document, "/sampling/effective_rate"), "0.0298");
-  EXPECT_EQ(json_at(document, "/sampling/guarantee/runs_to_exclude"), "100");
+  EXPECT_EQ(json_at(document, "/sampling/guarantee/runs_to_exclude"), "99");
+  EXPECT_EQ(json_at(document, "/sampling/expected_rate"), "0.03");
   EXPECT_EQ(shell.run("deadheat run --rate 3% --format json -o none.json deadheat_fake_program clean").exit_code, 0);
   EXPECT_EQ(json_at(shell.read_file("none.json"), "/sampling"), "null");
 }

@@ -22,9 +22,23 @@ TEST(LiveSamplingTest, AUsualRunSaysHowMuchAndHowManyRunsItTakes) {
             (std::vector<std::string>{
                 "sampled 2.98% of the work (asked for 3%) in 298 periods: 48,211,034 accesses; it took 4.76% of the "
                 "processor time; seed 81234",
-                "a race that occurs once in every run is found in a run with probability 2.98%",
-                "one run says little: it takes 100 runs without a report to exclude such a race with 95% confidence, "
-                "and 1,004 to know that it occurs in less than 10% of the runs"}));
+                "a race that occurs once in every run is found in a run with probability 3%",
+                "one run says little: it takes 99 runs without a report to exclude such a race with 95% confidence, "
+                "and 998 to know that it occurs in less than 10% of the runs"}));
+}
+
+TEST(LiveSamplingTest, ChancesAreThoseOfTheExpectedShareNotOfThisRunsLuck) {
+  raw_report::Sampling amounts = packets::usual_sampling();
+  amounts.rate = 80'000;
+  amounts.expected_work_ns = amounts.work_ns * 8 / 100;
+  amounts.sampled_work_ns = amounts.work_ns / 5;
+  const std::vector<std::string> words = words_of(amounts);
+  EXPECT_EQ(words[0].rfind("sampled 20% of the work (asked for 8%) in ", 0), 0U) << words[0];
+  EXPECT_EQ(words[1], "a race that occurs once in every run is found in a run with probability 8%");
+  EXPECT_EQ(words[2].rfind("one run says little: it takes 36 runs without a report ", 0), 0U) << words[2];
+  EXPECT_EQ(expected_rate(amounts), 0.08);
+  amounts.work_ns = 0;
+  EXPECT_EQ(expected_rate(amounts), 0.08) << "too short to be measured";
 }
 
 TEST(LiveSamplingTest, AHorizonSaysWhatItTakesAway) {
@@ -36,7 +50,7 @@ TEST(LiveSamplingTest, AHorizonSaysWhatItTakesAway) {
   EXPECT_EQ(
       words[1],
       "a race that occurs once in every run, its two accesses at most 10 ms of work apart, is found in a run with "
-      "probability 2.98%");
+      "probability 3%");
   EXPECT_EQ(
       words[3],
       "1,234 records expired, 10 ms of work after their period or later: a race with them whose second access came "
@@ -52,7 +66,7 @@ TEST(LiveSamplingTest, WithABudgetTheRateIsThatOfTheEnd) {
 
 TEST(LiveSamplingTest, WhereAlmostEverythingWasSampledOneRunSaysSomething) {
   raw_report::Sampling amounts = packets::usual_sampling();
-  amounts.sampled_work_ns = amounts.work_ns;
+  amounts.sampled_work_ns = amounts.expected_work_ns = amounts.work_ns;
   const std::vector<std::string> words = words_of(amounts);
   EXPECT_EQ(words[1], "a race that occurs once in every run is found in a run with probability 100%");
   EXPECT_EQ(words[2],
@@ -62,7 +76,8 @@ TEST(LiveSamplingTest, WhereAlmostEverythingWasSampledOneRunSaysSomething) {
 
 TEST(LiveSamplingTest, NothingSampledSaysWhatToDo) {
   const std::vector<std::string> words{
-      "nothing was sampled (asked for 3%), so this run says nothing about races: run longer, or take a higher rate or "
+      "nothing was sampled (asked for 3%), so this run by itself says nothing about races: run longer, or take a "
+      "higher rate or "
       "shorter periods"};
   raw_report::Sampling amounts = packets::usual_sampling();
   amounts.sampled_work_ns = 0;

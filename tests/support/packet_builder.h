@@ -140,6 +140,7 @@ inline raw_report::Sampling usual_sampling() {
   amounts.periods = 298;
   amounts.work_ns = 10'000'000'000;
   amounts.sampled_work_ns = 298'000'000;
+  amounts.expected_work_ns = 300'000'000;
   amounts.cost_ns = 500'000'000;
   amounts.sampled_accesses = 48'211'034;
   amounts.checked_accesses = 7;
