@@ -151,5 +151,28 @@ TEST(RunSamplingTest, RawFilesOfADirectlyStartedProgramHaveTheGuarantee) {
       << result.output;
 }
 
+TEST(RunSamplingTest, ServerEndedByASignalSaysItsShare) {
+  const Shell shell;
+  shell.write_file("server.cpp",
+                   "#include <csignal>\n"
+                   "#include <ctime>\n"
+                   "#include <thread>\n"
+                   "int words[1024];\n"
+                   "int main() {\n"
+                   "  const auto seconds = [] { timespec now; clock_gettime(CLOCK_MONOTONIC, &now);\n"
+                   "                            return now.tv_sec + now.tv_nsec * 1e-9; };\n"
+                   "  std::thread([&] {\n"
+                   "    for (const double end = seconds() + 0.5; seconds() < end;)\n"
+                   "      for (int i = 0; i < 1024; ++i) words[i * 7 % 1024] += i;\n"
+                   "  }).join();\n"
+                   "  raise(SIGTERM);\n"
+                   "}\n");
+  ASSERT_EQ(shell.run("deadheat c++ -O1 -g -pthread server.cpp -o server").exit_code, 0);
+  const CommandResult result = shell.run("deadheat run --no-store --rate 20% ./server");
+  EXPECT_TRUE(contains(result.errors, "killed by signal 15")) << result.errors;
+  EXPECT_FALSE(contains(result.errors, kUnknown)) << result.errors;
+  EXPECT_TRUE(contains(result.errors, "% of the work (asked for 20%) in ")) << result.errors;
+}
+
 }  // namespace
 }  // namespace deadheat
