@@ -37,7 +37,7 @@ enum class LoggedLocks : std::uint32_t {
 };
 
 // Why the log ends before the program does.
-enum class LogStop : std::uint32_t { kNone, kLimit, kDisk, kAddressSpace };
+enum class LogStop : std::uint32_t { kNone, kLimit, kDisk, kAddressSpace, kConfined };
 
 // Entries are events of model/event.h, numbered from 1, or one of these.
 enum class LogKind : std::uint8_t {

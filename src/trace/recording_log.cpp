@@ -382,7 +382,7 @@ Result<AgentState> parse_agent_state(std::span<const std::byte> bytes) {
     return Error{ErrorCode::kUnsupported,
                  fmt::format("agent has version {}, newest known {}", state.version, kLogVersion)};
   }
-  if (state.clock > LogClock::kTicks || state.stop > LogStop::kAddressSpace || state.locks > LoggedLocks::kHandedOn) {
+  if (state.clock > LogClock::kTicks || state.stop > LogStop::kConfined || state.locks > LoggedLocks::kHandedOn) {
     return malformed("agent says what makes no sense");
   }
   return state;

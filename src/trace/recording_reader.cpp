@@ -210,6 +210,8 @@ std::string_view reason_of(LogStop stop) {
       return "it could not be written: a full disk, or a directory that the program cannot reach";
     case LogStop::kAddressSpace:
       return "the program had no address space left";
+    case LogStop::kConfined:
+      return "the program confined its system calls (seccomp)";
     case LogStop::kNone:
       break;
   }

@@ -206,10 +206,12 @@ TEST_F(WatchAgentTest, WhatTheProgramBecomesByExecRunsUnwatched) {
 }
 
 TEST_F(WatchAgentTest, WatchingEndsBeforeAProgramConfinesItself) {
-  const RunResult result = run("confine", kAllTheTime);
-  EXPECT_EQ(result.output, "confined\n");
-  ASSERT_EQ(result.messages.size(), 1U);
-  EXPECT_NE(result.messages[0].find("seccomp"), std::string::npos) << result.messages[0];
+  for (const char* const way : {"confine", "confine-by-prctl", "confine-by-number"}) {
+    const RunResult result = run(way, kAllTheTime);
+    EXPECT_EQ(result.output, "confined\n") << way;
+    ASSERT_EQ(result.messages.size(), 1U) << way;
+    EXPECT_NE(result.messages[0].find("seccomp"), std::string::npos) << result.messages[0];
+  }
 }
 
 TEST_F(WatchAgentTest, ThreadsComeAndGo) {

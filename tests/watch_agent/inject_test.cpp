@@ -216,6 +216,23 @@ TEST_F(InjectTest, AProcessThatEndsWhileItIsWatchedEndsAsItWould) {
   EXPECT_TRUE(agent.value()->withdraw().ok());
 }
 
+TEST_F(InjectTest, AProcessThatConfinesItselfMeanwhileIsNotHarmed) {
+  RunningProgram program("confine-late", 3);
+  const std::string before = program.traces();
+  auto agent = inject(program.process(), "method=confirm:rate=1000:cpu_share=1000000");
+  ASSERT_TRUE(agent.ok()) << agent.error().message;
+  const Heard heard = listen(*agent.value(), [](const Heard&) { return false; });
+  EXPECT_NE(heard.messages.find("seccomp"), std::string::npos) << heard.messages;
+  while (status_of(program.process(), "Seccomp") == "0") std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const Status status = agent.value()->withdraw();
+  if (status.ok()) {
+    EXPECT_EQ(program.traces(), before);
+  } else {  // only root may suspend a filter
+    EXPECT_NE(status.error().message.find("seccomp"), std::string::npos) << status.error().message;
+  }
+  EXPECT_EQ(program.finish(), "confined\n");
+}
+
 TEST_F(InjectTest, WhenWeAreKilledTheProcessGoesOn) {
   RunningProgram program("locked", 3);
   const pid_t watcher = fork();

@@ -400,22 +400,51 @@ int become_another() {
   return 1;
 }
 
-// From then on the agent's next call of the system would end the process.
-int confine() {
-  while_busy([] {
+// Does what the agent does, and what those who take it out do: nothing of that is permitted from then on.
+template <class SetFilter>
+void confine_itself(SetFilter set_filter) {
+  static sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 5, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigaction, 4, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_munmap, 3, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sendto, 2, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpid, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+  };
+  static const sock_fprog program = {sizeof code / sizeof code[0], code};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  set_filter(&program);
+  std::puts(prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER ? "confined" : "free");
+}
+
+template <class SetFilter>
+int confine(SetFilter set_filter) {
+  while_busy([set_filter] {
     for (int times = 0; times < 100; ++times) run_in_child();
-    sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const sock_fprog program = {4, code};
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+    confine_itself(set_filter);
     for (int times = 0; times < 500; ++times) run_in_child();
   });
-  std::puts("confined");
+  return 0;
+}
+
+void set_filter_for_all(const sock_fprog* program) {
+  syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, program);
+}
+void set_filter_by_prctl(const sock_fprog* program) { prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program); }
+void set_filter_by_number(const sock_fprog* program) {
+  syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program, 0, 0);
+}
+
+// After half a second, so that somebody can come before.
+int confine_late() {
+  while_busy([] {
+    const timespec half{0, 500'000'000};
+    nanosleep(&half, nullptr);
+    confine_itself(set_filter_for_all);
+    wait_for_the_end();
+  });
   return 0;
 }
 
@@ -484,7 +513,10 @@ int main(int count, char** arguments) {
   if (std::strcmp(what, "descriptors") == 0) return own_descriptors();
   if (std::strcmp(what, "crowd") == 0) return crowd();
   if (std::strcmp(what, "exec") == 0) return become_another();
-  if (std::strcmp(what, "confine") == 0) return confine();
+  if (std::strcmp(what, "confine") == 0) return confine(set_filter_for_all);
+  if (std::strcmp(what, "confine-by-prctl") == 0) return confine(set_filter_by_prctl);
+  if (std::strcmp(what, "confine-by-number") == 0) return confine(set_filter_by_number);
+  if (std::strcmp(what, "confine-late") == 0) return confine_late();
   if (std::strcmp(what, "sleepers") == 0) return sleepers();
   return 2;
 }

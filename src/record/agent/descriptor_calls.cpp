@@ -256,10 +256,3 @@ DEADHEAT_REPLACE(int, sigtimedwait, const sigset_t* set, siginfo_t* information,
   if (result > 0) note_read(kSignals, DEADHEAT_CALLER);
   return result;
 }
-
-// Futexes by hand are synchronisation that nobody logs.
-DEADHEAT_REPLACE(long, syscall, long number, long a, long b, long c, long d, long e, long f) {
-  DEADHEAT_ORIGINAL(syscall);
-  if (number == SYS_futex) log_before(LogKind::kFutex, static_cast<std::uint64_t>(a), 0, DEADHEAT_CALLER);
-  return original(number, a, b, c, d, e, f);
-}

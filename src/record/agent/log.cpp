@@ -70,6 +70,16 @@ void make_path(Path& path, const char* name, const std::uint32_t* number) {
   path.text[size] = 0;
 }
 
+[[nodiscard]] bool is_confined() { return __atomic_load_n(&confined_call, __ATOMIC_RELAXED) != nullptr; }
+
+// The calling thread's log ends.
+void stop_here() {
+  next_record = nullptr;
+  own_release_mark = kNoReleaseMark;
+  recent_blocks.slots = nullptr;  // what is in them stays in the tail
+  own.has_ended = true;
+}
+
 // Nobody's log is complete from now on.
 void stop_logging(LogStop why) {
   const std::uint64_t now = time_before();
@@ -78,10 +88,7 @@ void stop_logging(LogStop why) {
     state->stop = why;  // by one thread only
   }
   __atomic_store_n(&is_on, false, __ATOMIC_RELAXED);
-  next_record = nullptr;
-  own_release_mark = kNoReleaseMark;
-  recent_blocks.slots = nullptr;  // what is in them stays in the tail
-  own.has_ended = true;
+  stop_here();
 }
 
 long open_own(const char* name, int flags) {
@@ -120,6 +127,10 @@ bool write_piece(std::uint32_t piece) {
 
 // The first record of a piece says which it is.
 bool begin_piece(std::uint32_t piece) {
+  if (is_confined()) {
+    stop_here();
+    return false;
+  }
   if (__atomic_add_fetch(&state->bytes, kLogPiece, __ATOMIC_RELAXED) > limit) {
     stop_logging(LogStop::kLimit);
     return false;
@@ -271,6 +282,18 @@ void finish_logs() {
   }
 }
 
+namespace {
+
+long refuse_all(long /*number*/, const long (& /*arguments*/)[6]) { return -EPERM; }
+
+}  // namespace
+
+void stop_for_confinement() {
+  if (state == nullptr || !is_on) return;
+  stop_logging(LogStop::kConfined);
+  __atomic_store_n(&confined_call, &refuse_all, __ATOMIC_RELEASE);  // pairs with raw_call()
+}
+
 void forget_logs() {
   is_on = false;
   next_record = nullptr;
@@ -321,6 +344,7 @@ void end_log() {
   if (reinterpret_cast<std::uint64_t>(next_record) < kLowestRecord) return;
   log_all_slots();
   append(log_kind(EventKind::kThreadExit), 0, 0, 0, nullptr, time_before());
+  if (is_confined()) return stop_here();  // what the windows show stays in the tail
   const SignalsBlocked blocked;
   next_record = nullptr;
   own_release_mark = kNoReleaseMark;

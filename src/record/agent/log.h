@@ -57,6 +57,8 @@ void turn_piece(LogRecord* record);
 // In DIR, absolute. Returns nullptr or what is wrong.
 const char* open_logs(const char* directory, LogClock clock, LoggedLocks locks, std::uint64_t limit_bytes);
 void finish_logs();
+// The program confines its system calls: we make none from now on, in any thread.
+void stop_for_confinement();
 // In a child of fork: it is not recorded.
 void forget_logs();
 

@@ -207,6 +207,7 @@ Result<std::unique_ptr<InjectedAgent>> InjectedAgent::inject(const InjectRequest
   auto stopped = TracedProcess::stop(request.process);
   if (!stopped.ok()) return stopped.error();
   TracedProcess& target = *stopped.value();
+  if (request.despite_seccomp) target.permit_filtered_calls();
   const auto mappings = mappings_of(request.process);
   if (!mappings.ok()) return mappings.error();
   std::erase_if(calls, [&](const AttachCall& call) { return mapping_at(mappings.value(), call.word) == nullptr; });

@@ -196,11 +196,26 @@ bool TracedProcess::write(std::uint64_t address, std::span<const std::byte> from
   return true;
 }
 
+// A thread without a filter, if there is one.
+Status TracedProcess::choose_caller() {
+  for (caller_ = 0; caller_ < threads_.size(); ++caller_) {
+    const std::string filtered = status_of_thread(process_, threads_[caller_].number, "Seccomp");
+    if (filtered.empty() || filtered == "0") return {};
+  }
+  caller_ = 0;
+  const auto options = static_cast<std::uintptr_t>(PTRACE_O_TRACESYSGOOD | PTRACE_O_SUSPEND_SECCOMP);
+  const bool is_suspended =
+      ptrace(PTRACE_SETOPTIONS, threads_[0].number, nullptr, reinterpret_cast<void*>(options)) == 0;
+  if (is_suspended || permits_filtered_calls_) return {};
+  return Error{ErrorCode::kInvalid, fmt::format("process {} confines its system calls (seccomp)", process_)};
+}
+
 Status TracedProcess::begin_calls() {
   if (is_calling_) return {};
+  if (Status status = choose_caller(); !status.ok()) return status;
   // No signal of the program's is delivered in between.
   std::uint64_t all = ~std::uint64_t{0};
-  if (ptrace(PTRACE_SETSIGMASK, threads_[0].number, reinterpret_cast<void*>(sizeof all), &all) != 0) {
+  if (ptrace(PTRACE_SETSIGMASK, threads_[caller_].number, reinterpret_cast<void*>(sizeof all), &all) != 0) {
     return process_ended(process_);
   }
   is_calling_ = true;
@@ -210,8 +225,8 @@ Status TracedProcess::begin_calls() {
 Result<long> TracedProcess::call(std::uint64_t instruction, long number,
                                  std::initializer_list<std::uint64_t> arguments) {
   if (const Status status = begin_calls(); !status.ok()) return status.error();
-  const pid_t thread = threads_[0].number;
-  user_regs_struct registers = threads_[0].registers;
+  const pid_t thread = threads_[caller_].number;
+  user_regs_struct registers = threads_[caller_].registers;
   unsigned long long* const places[] = {&registers.rdi, &registers.rsi, &registers.rdx,
                                         &registers.r10, &registers.r8,  &registers.r9};
   std::size_t place = 0;
@@ -234,20 +249,21 @@ Result<long> TracedProcess::call(std::uint64_t instruction, long number,
 void TracedProcess::end_calls() {
   if (!is_calling_) return;
   is_calling_ = false;
-  StoppedThread& thread = threads_[0];
+  StoppedThread& thread = threads_[caller_];
   ptrace(PTRACE_INTERRUPT, thread.number, nullptr, nullptr);
   resume(thread.number, PTRACE_CONT, 0);
   static_cast<void>(wait_for_stop(thread.number));
   ptrace(PTRACE_SETREGS, thread.number, nullptr, &thread.registers);
   ptrace(PTRACE_SETSIGMASK, thread.number, reinterpret_cast<void*>(sizeof thread.blocked_signals),
          &thread.blocked_signals);
+  ptrace(PTRACE_SETOPTIONS, thread.number, nullptr, reinterpret_cast<void*>(PTRACE_O_TRACESYSGOOD));
 }
 
 void TracedProcess::set_blocked_signals(pid_t number, std::uint64_t mask) {
   for (StoppedThread& thread : threads_) {
     if (thread.number != number) continue;
     thread.blocked_signals = mask;
-    if (is_calling_ && &thread == threads_.data()) return;  // end_calls() does
+    if (is_calling_ && &thread == &threads_[caller_]) return;  // end_calls() does
     ptrace(PTRACE_SETSIGMASK, number, reinterpret_cast<void*>(sizeof mask), &mask);
   }
 }

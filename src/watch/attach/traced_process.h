@@ -44,24 +44,31 @@ class TracedProcess {
   // False if not all of it is there. Writes ignore protections.
   [[nodiscard]] bool read(std::uint64_t address, std::span<std::byte> to) const;
   [[nodiscard]] bool write(std::uint64_t address, std::span<const std::byte> from) const;
-  // As the system call: its result or -errno. `instruction` is where a syscall instruction is. kIo: the process ended.
+  // As the system call: its result or -errno. `instruction` is where a syscall instruction is. kIo: the process ended;
+  // kInvalid: a filter of system calls (seccomp) could end it, and the system does not let us suspend that (only root
+  // may).
   [[nodiscard]] Result<long> call(std::uint64_t instruction, long number,
                                   std::initializer_list<std::uint64_t> arguments);
   // Of a thread, from when it goes on.
   void set_blocked_signals(pid_t thread, std::uint64_t mask);
+  // Calls are made although a filter may refuse them.
+  void permit_filtered_calls() { permits_filtered_calls_ = true; }
 
  private:
   explicit TracedProcess(pid_t process) : process_(process) {}
   Status seize_all();
   Status seize(pid_t thread);
   Status wait_for_stop(pid_t thread);
+  Status choose_caller();
   Status begin_calls();
   void end_calls();
 
   pid_t process_;
   int memory_ = -1;
   std::vector<StoppedThread> threads_;
+  std::size_t caller_ = 0;  // of threads_, whose calls they are
   bool is_calling_ = false;
+  bool permits_filtered_calls_ = false;
 };
 
 // Why it cannot be traced, and what to do; empty if nothing speaks against it.
