@@ -12,6 +12,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 #include "loop_facts.h"
+#include "lost_lines.h"
 #include "options.h"
 #include "range_shape.h"
 
@@ -241,6 +242,7 @@ llvm::PreservedAnalyses HoistPass::run(llvm::Function& function, llvm::FunctionA
   if (level() != Level::kFull || !function.hasFnAttribute(llvm::Attribute::SanitizeThread)) {
     return llvm::PreservedAnalyses::all();
   }
+  give_lines(function);
   LoopHoister hoister(function, analyses);
   if (!hoister.run()) return llvm::PreservedAnalyses::all();
   if (hoister.has_new_blocks()) return llvm::PreservedAnalyses::none();

@@ -11,6 +11,7 @@
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/Function.h"
+#include "lost_lines.h"
 #include "options.h"
 #include "range_shape.h"
 #include "rare_accesses.h"
@@ -167,6 +168,7 @@ llvm::PreservedAnalyses InstrumentPass::run(llvm::Function& function, llvm::Func
   }
   RuntimeSymbols runtime(*function.getParent());
   const bool is_checked = function.hasFnAttribute(llvm::Attribute::SanitizeThread);
+  if (is_checked) give_lines(function);
   if (level() == Level::kCalls) {
     const bool has_calls = is_checked && call_for_the_rest(function, analyses, runtime);
     return has_calls || has_hidden ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
