@@ -7,7 +7,7 @@ namespace deadheat {
 
 void add_format_option(CLI::App& command, ReportFormat& format) {
   add_choice<ReportFormat>(command, "--format", format, {{"text", ReportFormat::kText}, {"json", ReportFormat::kJson}},
-                           "text (default) or json");
+                           "text (default) or json, on standard output");
 }
 
 void add_colour_option(CLI::App& command, ColourChoice& colour) {

@@ -55,12 +55,9 @@ Result<LiveOutput> LiveOutput::open(const LiveOutputOptions& options, int descri
   std::optional<std::string> text_path = options.log_path;
   std::optional<Output> document;
   if (options.format == ReportFormat::kJson) {
-    // Standard output is the program's own: a document between its lines helps nobody.
-    if (options.output || descriptor == STDOUT_FILENO) {
-      auto opened = Output::open(options.output);
-      if (!opened.ok()) return opened.error();
-      document.emplace(std::move(opened).value());
-    }
+    auto opened = Output::open(options.output);
+    if (!opened.ok()) return opened.error();
+    document.emplace(std::move(opened).value());
   } else if (!text_path && options.output && *options.output != "-") {
     text_path = options.output;
   } else if (options.output == "-") {
@@ -189,13 +186,10 @@ Status LiveOutput::finish(LiveReport& report, const LiveEnding& ending) {
 }
 
 Status LiveOutput::write_document(const std::string& json, const std::string& text) {
-  if (!document_) {
-    write(0, json);
-    return {};
-  }
+  const bool is_among_text = takes_standard_output() && descriptor_ == STDOUT_FILENO;
   Status status = document_->write(json);
   // The document is elsewhere: people get the summary.
-  if (options_.output && *options_.output != "-") write(0, text);
+  if (!is_among_text) write(0, text);
   return status;
 }
 

@@ -64,6 +64,8 @@ class LiveOutput {
   LiveOutput& operator=(const LiveOutput&) = delete;
   ~LiveOutput() = default;
 
+  // Whether standard output is for the document alone: a program that we start writes to standard error.
+  [[nodiscard]] bool takes_standard_output() const { return document_ && !document_->is_file(); }
   // The program runs.
   void begin() { store_.begin(run_); }
   // What a packet brought. A race is in the store when this returns.
@@ -98,7 +100,7 @@ class LiveOutput {
   LiveOutputOptions options_;
   std::unique_ptr<LogFile> log_;  // of all processes, if text goes to a file
   int descriptor_;
-  std::optional<Output> document_;  // of JSON
+  std::optional<Output> document_;  // of JSON: standard output, or a file
   ReportFiles files_;
   StoreWriter store_;
   StoredRun run_;

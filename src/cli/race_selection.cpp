@@ -5,8 +5,10 @@
 
 #include <ctime>
 #include <string_view>
+#include <vector>
 
 #include "cli/duration.h"
+#include "report/describe.h"
 
 namespace deadheat {
 
@@ -40,10 +42,13 @@ void add_race_selection(CLI::App& command, RaceSelection& selection) {
       ->option_text("TIME|RUN");
   command.add_flag("--new-only", selection.new_only,
                    "Never seen before --since (default: before the latest run); exit status 66 if there are any");
-  command
-      .add_option("--kind", selection.kind, "Of this kind: write-write, read-write, write-read, use-free, atomic-plain")
+  std::vector<std::string> kinds;
+  for (const RaceKind kind : kRaceKinds) kinds.emplace_back(identifier_of(kind));
+  command.add_option("--kind", selection.kind, fmt::format("Of this kind: {}", fmt::join(kinds, ", ")))
+      ->check(CLI::IsMember(kinds))
       ->option_text("WORD");
   command.add_option("--mode", selection.mode, "Seen by this command: run, report, hunt, watch, analyze")
+      ->check(CLI::IsMember({"run", "report", "hunt", "watch", "analyze"}))
       ->option_text("WORD");
   command.add_option("--run", selection.run, "Seen in this run: the beginning of its id, latest or previous")
       ->option_text("RUN");

@@ -186,8 +186,7 @@ void add_record_command(CLI::App& app, ExitCode& result) {
   command
       ->add_option("--function", options->functions,
                    "step, software-pt: only this function, with all that it calls; the rest at full speed. Repeatable")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
       ->option_text("NAME");
   const auto check = [](const std::string& text) {
     const auto time = parse_duration(text);

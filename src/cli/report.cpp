@@ -41,9 +41,9 @@ there, for its symbols. Give the files of all processes of one run together. Wit
 file it is about the open races of the store, in which every run is kept.
 
 Examples:
-  deadheat report deadheat.4711
-  deadheat report --format json -o races.json deadheat.*
-  deadheat report --html races.html deadheat.*   as a page for a browser
+  deadheat report deadheat.4711.raw
+  deadheat report --format json -o races.json deadheat.*.raw
+  deadheat report --html races.html deadheat.*.raw  as a page for a browser
   deadheat report --html races.html races.json   the same from a JSON report
   deadheat report --html races.html              the same of the store
   deadheat report --sarif races.sarif            the store's open races, for code scanning

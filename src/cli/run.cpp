@@ -160,7 +160,9 @@ class Run {
       ending.exit_status = WEXITSTATUS(end.wait_status);
       ending.words = fmt::format("; program ended with status {}", *ending.exit_status);
     }
-    if (report_.process_count() == 0) {
+    if (options_.settings.is_off) {
+      ending.nothing_seen = "nothing was checked, as report_bugs=0 asks";
+    } else if (report_.process_count() == 0) {
       ending.nothing_seen = "nothing was checked";
       ending.problem =
           "nothing that ran was built for race detection, or the detector could not start (then a line above says why)";
@@ -179,7 +181,7 @@ class Run {
     if (WIFSIGNALED(end.wait_status) && !end.was_ended) return exit_code(128 + WTERMSIG(end.wait_status));
     if (end.was_ended) return exit_code(kDefaultRaceExitCode);
     const int status = WEXITSTATUS(end.wait_status);
-    const bool is_silent = report_.process_count() == 0 && status == 0 && for_races != 0;
+    const bool is_silent = report_.process_count() == 0 && status == 0 && for_races != 0 && !options_.settings.is_off;
     return is_silent ? ExitCode::kNothingSeen : exit_code(status);
   }
 
@@ -191,6 +193,16 @@ class Run {
   bool has_recording_failed_ = false;
 };
 
+// The words of log_path are TSan's: a path gets the number of the process.
+void set_log_path(const std::optional<std::string>& path, LiveOutputOptions& output) {
+  if (!path || *path == "stderr" || output.output || output.format == ReportFormat::kJson) return;
+  if (*path == "stdout") {
+    output.output = "-";
+  } else {
+    output.log_path = *path + ".%p";
+  }
+}
+
 ExitCode run_program(RunOptions& options) {
   const auto words = program_words(*options.command);
   if (!words.ok()) return failed(words.error(), ExitCode::kUsage);
@@ -200,6 +212,7 @@ ExitCode run_program(RunOptions& options) {
   if (const Status status = add_environment(options.settings); !status.ok()) {
     return failed(status.error(), ExitCode::kUsage);
   }
+  if (!options.output.log_path) set_log_path(options.settings.log_path, options.output);
   if (const Status status = check_settings(options.settings); !status.ok()) {
     return failed(status.error(), ExitCode::kUsage);
   }
@@ -223,6 +236,7 @@ ExitCode run_program(RunOptions& options) {
     recorder = std::move(created).value();
   }
   symbolise_locally(*plan);
+  plan->writes_to_errors = output.value().takes_standard_output();
   const auto signals = WatchedSignals::open();
   if (!signals.ok()) return failed(signals.error(), ExitCode::kFailure);
   const ChildProcess::Started started = ChildProcess::start(*plan, *signals.value());

@@ -111,6 +111,7 @@ void arrange(const ChildRequest& request) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
   }
   if (request.has_no_input) dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+  if (request.writes_to_errors) dup2(STDERR_FILENO, STDOUT_FILENO);
   if (request.output < 0) return;
   dup2(request.output, STDOUT_FILENO);
   dup2(request.output, STDERR_FILENO);

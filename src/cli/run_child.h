@@ -40,6 +40,7 @@ struct ChildRequest {
   // Of the child's environment, "NAME=value", replacing what we have.
   std::vector<std::string> settings;
   int output = -1;                                                    // of standard output and error; -1: ours
+  bool writes_to_errors = false;                                      // our standard output is for something else
   bool has_no_input = false;                                          // standard input is empty
   bool has_own_group = false;                                         // ends with us, and with all that it started
   std::string descriptor_variable = raw_report::kDescriptorVariable;  // tells it the number of its end of the channel

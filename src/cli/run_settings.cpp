@@ -117,6 +117,7 @@ std::optional<std::string> setting_of(std::string_view settings, std::string_vie
 }
 
 Status add_environment(RunSettings& settings) {
+  std::optional<bool> is_off;
   for (const char* variable : {raw_report::kOptionsVariable, "TSAN_OPTIONS"}) {
     const std::string text = environment_value(variable);
     if (const auto code = setting_of(text, "exitcode"); code && !settings.exit_code) {
@@ -128,10 +129,16 @@ Status add_environment(RunSettings& settings) {
       settings.exit_code = static_cast<int>(*number);
     }
     if (const auto halt = setting_of(text, "halt_on_error")) settings.halt_on_error |= is_true(*halt);
+    if (const auto path = setting_of(text, "log_path"); path && !path->empty() && !settings.log_path) {
+      settings.log_path = *path;
+    }
+    // Of both the first one here counts, as in the runtime.
+    if (const auto reports = setting_of(text, "report_bugs"); reports && !is_off) is_off = !is_true(*reports);
     if (const auto path = setting_of(text, "suppressions"); path && !path->empty()) {
       settings.suppressions.push_back(*path);
     }
   }
+  settings.is_off = is_off.value_or(false);
   const std::string text = environment_value(raw_report::kOptionsVariable);
   if (Status status = add_sampler(text, settings.sampling.sampler); !status.ok()) return status;
   if (Status status = add_share(text, "rate", -1, settings.sampling.rate); !status.ok()) return status;

@@ -24,10 +24,12 @@ struct RunSettings {
   std::optional<int> exit_code;  // for races; 0 keeps the program's own status
   bool halt_on_error = false;
   std::vector<std::string> suppressions;  // files
+  std::optional<std::string> log_path;    // of the environment: PATH.PID gets the text
   std::uint64_t memory_limit = 0;         // 0: none
   bool strict_atomics = false;
   bool record = false;
   bool stats = false;
+  bool is_off = false;  // report_bugs=0: nothing is to be checked
   SamplingOptions sampling;
 };
 

@@ -89,9 +89,9 @@ With --pid the agent is put into the process while its threads stand still for s
 milliseconds, and taken out again at the end or at Ctrl-C; the process goes on. It must be
 yours, or you must be root.
 
-Exit codes: 0 or the program's own, 128 + n if signal n killed it; 66 (see --exitcode)
-races found; 2 bad usage, or a program that cannot be watched; 126 the program cannot be
-started; 127 it was not found.)";
+Exit codes: 66 (see --exitcode) races found; otherwise 0 or the program's own, or 128 + n if
+signal n killed it; 3 nothing was looked at; 1 the process cannot be watched, or a report
+could not be written; 2 bad usage; 126 the program cannot be started; 127 it was not found.)";
 
 std::string_view word_of(WatchMethod method) {
   switch (method) {
@@ -246,6 +246,7 @@ ExitCode watch_program(WatchOptions& options) {
   child.descriptor_variable = "DEADHEAT_WATCH_SOCKET";
   child.settings = {preload_setting(layout.value().watch_agent()), "DEADHEAT_WATCH_SITES=" + shared.name(),
                     "DEADHEAT_WATCH_OPTIONS=" + agent_options(options)};
+  child.writes_to_errors = output.value().takes_standard_output();
   symbolise_locally(child);
   const auto signals = WatchedSignals::open();
   if (!signals.ok()) return failed(signals.error(), ExitCode::kFailure);

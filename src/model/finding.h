@@ -52,6 +52,9 @@ enum class AccessKind : std::uint8_t { kRead, kWrite, kAtomicRead, kAtomicWrite,
 // The pair in the order in which it was observed: earlier first.
 enum class RaceKind : std::uint8_t { kWriteWrite, kReadWrite, kWriteRead, kUseFree, kAtomicPlain };
 
+inline constexpr RaceKind kRaceKinds[] = {RaceKind::kWriteWrite, RaceKind::kReadWrite, RaceKind::kWriteRead,
+                                          RaceKind::kUseFree, RaceKind::kAtomicPlain};
+
 // A free on either side decides first, then an atomic, then the directions.
 [[nodiscard]] constexpr RaceKind race_kind(AccessKind earlier, AccessKind later) {
   if (earlier == AccessKind::kFree || later == AccessKind::kFree) return RaceKind::kUseFree;

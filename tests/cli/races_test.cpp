@@ -167,6 +167,13 @@ TEST_F(RacesTest, NewOnlyFailsOnlyOnNewRaces) {
   EXPECT_TRUE(contains(fresh.output, "1 new race in")) << fresh.output;
   EXPECT_TRUE(contains(run("deadheat races list --since 2000-01-01 --mode analyze").output, "1 race in"));
   EXPECT_EQ(run("deadheat races list --since yesterday").exit_code, 2);
+  for (const std::string command : {"races list", "report"}) {
+    for (const std::string option : {"--mode record", "--kind write", "--state new"}) {
+      const CommandResult result = run("deadheat " + command + " " + option);
+      EXPECT_EQ(result.exit_code, 2) << command << option;
+      EXPECT_TRUE(contains(result.errors, " not in {")) << result.errors;
+    }
+  }
 }
 
 TEST_F(RacesTest, DiffComparesRunsReportsAndStores) {

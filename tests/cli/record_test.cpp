@@ -215,7 +215,7 @@ TEST(RecordTest, IntelTraceOfOrderedProgramsHasNoRace) { expect_no_race_by("soft
 
 TEST(RecordTest, FunctionsThatAreNotThereAreNamed) {
   const Shell shell;
-  const CommandResult recorded = shell.run("deadheat record --backend step --function nothing_like_it -o run true");
+  const CommandResult recorded = shell.run("deadheat record --backend step -o run --function nothing_like_it true");
   if (!can_step(recorded)) GTEST_SKIP() << recorded.errors;
   EXPECT_EQ(recorded.exit_code, 2) << recorded.errors;
   EXPECT_TRUE(contains(recorded.errors, "has no function 'nothing_like_it'")) << recorded.errors;

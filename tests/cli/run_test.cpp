@@ -11,6 +11,39 @@
 namespace deadheat {
 namespace {
 
+// What a script reads has nothing but the document in it.
+TEST(RunTest, DocumentHasStandardOutputForItself) {
+  const Shell shell;
+  const CommandResult result = shell.run(
+      "deadheat run --no-store --format json deadheat_fake_program race | tee one.json; cat one.json >/dev/null");
+  EXPECT_EQ(json_at(result.output, "/summary/races"), "1") << result.output;
+  EXPECT_TRUE(contains(result.errors, "deadheat: 1 data race")) << result.errors;
+  const CommandResult said = shell.run("deadheat run --force --no-store --format json echo word");
+  EXPECT_EQ(said.output.rfind("{", 0), 0U) << said.output;
+  EXPECT_EQ(said.errors.rfind("word\n", 0), 0U) << said.errors;
+}
+
+TEST(RunTest, LogPathOfTheEnvironmentIsAsWithTsan) {
+  const Shell shell;
+  ASSERT_EQ(shell.run("TSAN_OPTIONS=log_path=log deadheat run --no-store deadheat_fake_program race").exit_code, 66);
+  EXPECT_TRUE(contains(shell.run("cat log.*").output, "1. write-write race")) << shell.run("ls; cat log*").output;
+  EXPECT_TRUE(
+      contains(shell.run("TSAN_OPTIONS=log_path=stdout deadheat run --no-store deadheat_fake_program race").output,
+               "1. write-write race"));
+}
+
+TEST(RunTest, NothingIsCheckedWhereReportsAreNotWanted) {
+  for (const std::string variable : {"TSAN_OPTIONS", "DEADHEAT_OPTIONS"}) {
+    const CommandResult result =
+        Shell().run(variable + "=report_bugs=0 deadheat run --force --no-store sh -c 'exit 0'");
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    EXPECT_EQ(result.errors, "deadheat: nothing was checked, as report_bugs=0 asks; program ended with status 0\n");
+  }
+  const CommandResult wins = Shell().run(
+      "TSAN_OPTIONS=report_bugs=0 DEADHEAT_OPTIONS=report_bugs=1 deadheat run --force --no-store sh -c 'exit 0'");
+  EXPECT_EQ(wins.exit_code, 3) << wins.errors;
+}
+
 TEST(RunTest, RaceIsShownInFullAndEndsWithStatus66) {
   const CommandResult result = Shell().run("deadheat run deadheat_fake_program race twice");
   EXPECT_EQ(result.exit_code, 66);
