@@ -1,6 +1,7 @@
 # What `cmake --install` puts below its prefix. Programs find each other by
 # relative paths (src/cli/install_layout.h), so the prefix may be moved.
 #   bin/deadheat, deadheat-cc, deadheat-c++                    component cli
+#   share/doc/                    copyright, documents         all components (Documents.cmake)
 #   share/man/man1/, completion scripts of three shells        component cli
 #   lib/deadheat/                 the runtime in all its forms component runtime
 #   lib/deadheat/libdeadheat_pass.so                           component dev
@@ -37,4 +38,5 @@ add_custom_target(uninstall VERBATIM
   COMMAND ${CMAKE_COMMAND} -DMANIFEST=${PROJECT_BINARY_DIR}/install_manifest.txt
     -P ${PROJECT_SOURCE_DIR}/cmake/Uninstall.cmake)
 
+include(cmake/Documents.cmake)
 include(cmake/Package.cmake)

@@ -166,7 +166,10 @@ Result<std::unique_ptr<SqlConnection>> open_sqlite(const std::string& path, bool
   };
   auto [database, result] = open(path, creates ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE);
   if (result != SQLITE_OK) {
-    const char* const words = database ? sqlite3_errmsg(database.get()) : sqlite3_errstr(result);
+    std::error_code ignored;
+    const char* const words = std::filesystem::is_directory(path, ignored) ? "it is a directory"
+                              : database                                   ? sqlite3_errmsg(database.get())
+                                                                           : sqlite3_errstr(result);
     return Error{ErrorCode::kIo, fmt::format("cannot open the store '{}': {}", path, words)};
   }
   const bool is_read_only = sqlite3_db_readonly(database.get(), "main") == 1;

@@ -167,6 +167,7 @@ TEST_F(RacesTest, NewOnlyFailsOnlyOnNewRaces) {
   EXPECT_TRUE(contains(fresh.output, "1 new race in")) << fresh.output;
   EXPECT_TRUE(contains(run("deadheat races list --since 2000-01-01 --mode analyze").output, "1 race in"));
   EXPECT_EQ(run("deadheat races list --since yesterday").exit_code, 2);
+  EXPECT_TRUE(contains(run("mkdir place; deadheat races list --store place").errors, "'place': it is a directory"));
   for (const std::string command : {"races list", "report"}) {
     for (const std::string option : {"--mode record", "--kind write", "--state new"}) {
       const CommandResult result = run("deadheat " + command + " " + option);
