@@ -173,10 +173,14 @@ void append_compile_options(Words& words, const CommandShape& shape, CompilerFam
   }
 }
 
-void append_runtime(Words& words, const InstallLayout& layout) {
+void append_runtime(Words& words, CompilerFamily family, const InstallLayout& layout) {
   append_for_linker(words, "--whole-archive");
   append_for_linker(words, layout.static_runtime());
   append_for_linker(words, "--no-whole-archive");
+  if (family == CompilerFamily::kGcc) {
+    append_for_linker(words, "--wrap=__gxx_personality_v0");
+    append_for_linker(words, layout.cxx_runtime());
+  }
   append_for_linker(words, "--dynamic-list=" + layout.symbol_list());
   append(words, {"-lpthread", "-ldl", "-lm"});
 }
@@ -219,7 +223,7 @@ Result<std::vector<std::string>> instrumented_arguments(const std::vector<std::s
   const Words user = user_arguments(arguments, family);
   words.insert(words.end(), user.begin(), user.end());
   if (!links) return words;
-  if (shape.result == LinkResult::kExecutable) append_runtime(words, files);
+  if (shape.result == LinkResult::kExecutable) append_runtime(words, family, files);
   if (shape.result == LinkResult::kSharedLibrary && shape.forbids_undefined) append_for_linker(words, "-zundefs");
   return words;
 }

@@ -18,6 +18,8 @@ struct InstallLayout {
   std::string library_directory;
 
   [[nodiscard]] std::string static_runtime() const { return library_directory + "/libdeadheat_rt.a"; }
+  // Beside the static runtime, for programs in C++ that g++ links.
+  [[nodiscard]] std::string cxx_runtime() const { return library_directory + "/libdeadheat_rt_cxx.a"; }
   [[nodiscard]] std::string shared_runtime() const { return library_directory + "/libdeadheat_rt.so"; }
   // Our shared runtime under the names that g++ and clang give theirs, for
   // programs that they linked: a directory for LD_LIBRARY_PATH.

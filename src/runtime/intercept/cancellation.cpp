@@ -88,6 +88,9 @@ std::uint32_t number_of(pthread_t thread) {
 
 }  // namespace
 
+// For the unwinding of what is cancelled (cxx/forced_unwinding.cpp).
+bool is_cancelled_asynchronously() { return is_asynchronous; }
+
 void cancel_if_signal_waits() {
   if (!signal_waits) return;
   signal_waits = false;
