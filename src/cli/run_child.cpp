@@ -214,7 +214,7 @@ bool ChildProcess::is_over() const {
 }
 
 int ChildProcess::time_left() const {
-  if (!exited_at_) return -1;
+  if (!exited_at_) return mailboxes_.empty() ? -1 : static_cast<int>(kSilence.count());
   return is_open_ ? static_cast<int>(kSilence.count()) + 1 : 0;
 }
 
@@ -259,7 +259,26 @@ ssize_t ChildProcess::receive_one(int& attached) {
   return size;
 }
 
+void ChildProcess::hand_over(const PacketHandler& handler, std::span<const std::byte> packet, int attached) {
+  latest_ = Clock::now();
+  if (announces_mailbox(packet)) {
+    if (attached >= 0) mailboxes_.emplace_back(attached);
+    return;
+  }
+  if (handler(packet, attached) == AfterPacket::kEndProgram && !exited_at_ && !end_.was_ended) {
+    end_.was_ended = true;
+    send(SIGKILL);
+  }
+}
+
+void ChildProcess::read_mailboxes(const PacketHandler& handler) {
+  for (MailboxReader& mailbox : mailboxes_) {
+    mailbox.read([&](std::span<const std::byte> packet) { hand_over(handler, packet, -1); });
+  }
+}
+
 void ChildProcess::receive(const PacketHandler& handler) {
+  read_mailboxes(handler);
   // A few at a time, so that signals are not kept waiting by a flood.
   for (int count = 0; count < 64 && is_open_; ++count) {
     int number = -1;
@@ -270,15 +289,10 @@ void ChildProcess::receive(const PacketHandler& handler) {
     // An empty packet looks like the end; nobody of ours sends one.
     if (size <= 0) {
       is_open_ = false;
+      read_mailboxes(handler);
       return;
     }
-    latest_ = Clock::now();
-    const AfterPacket next =
-        handler(std::span<const std::byte>(buffer_).first(static_cast<std::size_t>(size)), attached.get());
-    if (next == AfterPacket::kEndProgram && !exited_at_ && !end_.was_ended) {
-      end_.was_ended = true;
-      send(SIGKILL);
-    }
+    hand_over(handler, std::span<const std::byte>(buffer_).first(static_cast<std::size_t>(size)), attached.get());
   }
 }
 
@@ -296,7 +310,7 @@ ChildEnd ChildProcess::watch(const WatchedSignals& signals, const PacketHandler&
         }
       }
     }
-    if (waits[0].revents != 0) receive(handler);
+    if (waits[0].revents != 0 || !mailboxes_.empty()) receive(handler);
   }
   return finish();
 }

@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/mailbox_reader.h"
 #include "cli/program_file.h"
 #include "runtime/raw_report.h"
 
@@ -129,12 +130,15 @@ class ChildProcess {
 
   ChildProcess(pid_t process, int channel, const ChildRequest& request);
   ssize_t receive_one(int& attached);
+  void hand_over(const PacketHandler& handler, std::span<const std::byte> packet, int attached);
+  void read_mailboxes(const PacketHandler& handler);
 
   pid_t process_;
   int channel_;
   bool has_own_group_;
   bool is_open_ = true;
   std::vector<std::byte> buffer_;
+  std::vector<MailboxReader> mailboxes_;
   std::optional<Clock::time_point> exited_at_;
   Clock::time_point latest_;
   ChildEnd end_;

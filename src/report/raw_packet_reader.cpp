@@ -289,6 +289,8 @@ Result<RawPacket> parse_packet(std::span<const std::byte> bytes) {
       return packed(header.process, parse_cold_calls(cursor));
     case PacketKind::kCounts:
       return packed(header.process, parse_counts(cursor));
+    case PacketKind::kMailbox:
+      break;  // for who receives it with its descriptor
   }
   return Error{ErrorCode::kUnsupported,
                fmt::format("a packet is of kind {}, which this version does not know", raw(header.kind))};

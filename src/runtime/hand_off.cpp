@@ -16,6 +16,7 @@
 #include "runtime/counters.h"
 #include "runtime/default_suppressions.h"
 #include "runtime/environment.h"
+#include "runtime/mailbox.h"
 #include "runtime/modules.h"
 #include "runtime/options.h"
 #include "runtime/system.h"
@@ -160,6 +161,13 @@ HandOff send_to_file(const PacketHeader* packet) {
   return HandOff::kFailed;
 }
 
+HandOff leave_in_mailbox(const PacketHeader& packet) {
+  const KeepRoom keep = is_stream_packet(packet.kind) ? KeepRoom::kYes : KeepRoom::kNo;
+  if (put_in_mailbox(packet, keep)) return HandOff::kSent;
+  if (keep == KeepRoom::kYes) count_loss(Loss::kReportNotSent);  // who sends reports counts them
+  return HandOff::kFailed;
+}
+
 }  // namespace
 
 void open_hand_off() {
@@ -199,6 +207,7 @@ HandOff send_packet(PacketHeader* packet) {
   packet->magic = raw_report::kMagic;
   packet->reserved = 0;
   packet->process = sender_of(packet->kind);
+  if (has_mailbox()) return leave_in_mailbox(*packet);
   HandOff result = HandOff::kFailed;
   if (listener_is_ours()) result = send_to_listener(packet);
   if (result == HandOff::kFailed && !is_stream_packet(packet->kind)) result = send_to_file(packet);
@@ -257,6 +266,7 @@ void send_notice(const char* text) {
 }
 
 bool listener_wants_halt() {
+  if (has_mailbox()) return !program_has_suppressions();
   if (!listener_is_ours()) return true;
   if (program_has_suppressions()) return false;  // it ends us if the race counts
   char answer = 'h';

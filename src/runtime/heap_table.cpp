@@ -147,13 +147,18 @@ void HeapTable::wait_for_describers() {
   constexpr int kPatience = 100'000;                    // a lost count must not hang the program
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with describe()
   for (int turn = 0; (needs_care_.load(std::memory_order_seq_cst) & ~kNoBarriers) != 0 && turn < kPatience; ++turn) {
-    sched_yield();
+    raw_call(SYS_sched_yield);
   }
 }
 
 void HeapTable::begin() {
   const bool can = raw_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
   needs_care_.store(can ? 0 : kNoBarriers, std::memory_order_relaxed);
+}
+
+void HeapTable::do_without_barriers() {
+  needs_care_.fetch_or(kNoBarriers, std::memory_order_seq_cst);
+  raw_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED);  // all others see it
 }
 
 // 0 if there is none.
@@ -188,7 +193,7 @@ void HeapTable::remember_freed(const HeapBlock& block) {
   entry.size.store(block.size, std::memory_order_relaxed);
   entry.stacks.store(pack(block.allocated_stack, block.freed_stack), std::memory_order_relaxed);
   entry.threads.store(pack(block.allocated_by, block.freed_by), std::memory_order_relaxed);
-  entry.time.store(__builtin_ia32_rdtsc(), std::memory_order_release);
+  entry.time.store(read_ticks(), std::memory_order_release);
 }
 
 HeapBlock HeapTable::describe(Address address) {

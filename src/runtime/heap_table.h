@@ -132,6 +132,8 @@ class HeapTable {
 
   // At start, and in the child of a fork: nobody is describing.
   static void begin();
+  // Where membarrier() cannot be called any more.
+  static void do_without_barriers();
 
  private:
   [[nodiscard]] static HeapRegion* region_of(Address address) {

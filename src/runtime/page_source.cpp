@@ -92,6 +92,22 @@ char* carve(int size_class, char* base) {
   return base + begin;
 }
 
+// Where nothing can be mapped any more (a limit, a filter of system calls).
+void* carve_pages(std::size_t bytes) {
+  char* const base = arena.load(std::memory_order_acquire);  // pairs with arena_begin()
+  if (base == nullptr) return nullptr;
+  const std::size_t room = (bytes + kSlice - 1) / kSlice * kSlice;
+  const std::size_t begin = arena_used.fetch_add(room, std::memory_order_relaxed);
+  if (begin + room > kArena) return nullptr;
+  mapped_bytes.fetch_add(room, std::memory_order_relaxed);
+  return base + begin;
+}
+
+[[nodiscard]] bool is_in_arena(const void* memory) {
+  const char* const base = arena.load(std::memory_order_relaxed);
+  return base != nullptr && static_cast<std::size_t>(static_cast<const char*>(memory) - base) < kArena;
+}
+
 }  // namespace
 
 void* PageSource::reserve(std::size_t bytes) {
@@ -100,7 +116,7 @@ void* PageSource::reserve(std::size_t bytes) {
   static constinit std::atomic<std::size_t> wish{std::size_t{0x40} << 40};
   void* hint = reinterpret_cast<void*>(wish.fetch_add(rounded_to_pages(bytes) + 4096, std::memory_order_relaxed));
   void* result = raw_mmap(hint, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
-  if (result == MAP_FAILED) return nullptr;
+  if (result == MAP_FAILED) return carve_pages(bytes);
   raw_madvise(result, bytes, MADV_DONTDUMP);
   // Lazily touched tables must stay sparse.
   raw_madvise(result, bytes, MADV_NOHUGEPAGE);
@@ -110,7 +126,7 @@ void* PageSource::reserve(std::size_t bytes) {
 void* PageSource::try_allocate(std::size_t bytes) {
   if (bytes > kLargestClass) {
     void* result = raw_mmap(nullptr, rounded_to_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
-    if (result == MAP_FAILED) return nullptr;
+    if (result == MAP_FAILED) return carve_pages(bytes);
     mapped_bytes.fetch_add(rounded_to_pages(bytes), std::memory_order_relaxed);
     return result;
   }
@@ -134,6 +150,7 @@ void* PageSource::allocate(std::size_t bytes) {
 void PageSource::release(void* memory, std::size_t bytes) {
   if (memory == nullptr) return;
   if (bytes > kLargestClass) {
+    if (is_in_arena(memory)) return;  // rare, and as good as new only as long as nobody has it
     raw_munmap(memory, rounded_to_pages(bytes));
     mapped_bytes.fetch_sub(rounded_to_pages(bytes), std::memory_order_relaxed);
     return;

@@ -34,6 +34,7 @@ enum class PacketKind : std::uint16_t {
   kSuppressions = 10,  // Suppressions: lines that the program wants applied to its own races
   kSampling = 11,   // Sampling: how much was sampled; now and then, and before each Summary of a process that samples
   kColdCalls = 12,  // ColdCalls: how many calls were sampled; likewise, of one with sampler=cold
+  kMailbox = 14,    // nothing; a descriptor of memory comes with it, in which packets will be (runtime/mailbox.h)
   kCounts = 13,     // Counts: accesses to the memory of a race since it was found; now and then, and at exit
 };
 
@@ -45,6 +46,11 @@ struct PacketHeader {
   std::uint32_t process = 0;  // pid
 };
 static_assert(sizeof(PacketHeader) == 16);
+
+// Packets in a mailbox begin at multiples of the step, the first one at the first; before it is a count of the bytes
+// behind.
+inline constexpr std::uint32_t kMailboxStep = 16;
+inline constexpr std::uint32_t kMailboxSize = 128 << 20;
 
 struct Hello {
   std::uint32_t parent_process = 0;

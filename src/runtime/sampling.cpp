@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sampling.h"
 
-#include <x86intrin.h>
-
 #include <ctime>
 
 #include "runtime/access_check.h"
@@ -78,7 +76,7 @@ void begin_sampling_event(ThreadState& self) {
 void end_sampling_event(ThreadState& self) {
   ThreadSampling& own = self.sampling;
   if (own.depth == 1 && own.timed_since != 0) {
-    const std::uint64_t ticks = __rdtsc() - own.timed_since;
+    const std::uint64_t ticks = read_ticks() - own.timed_since;
     const std::uint64_t most = self.clock.is_sampling() ? kLongestInPeriod : kLongestEvent;
     put(own.cost, own.cost + ((ticks < most ? ticks : most) << kTimedShift));
   }

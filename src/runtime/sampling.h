@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include "core/cell_entry.h"
+#include "runtime/system.h"
 #include "runtime/thread_state.h"
 
 namespace deadheat::runtime {
@@ -75,7 +76,7 @@ void end_sampling_event(ThreadState& self);
 inline constexpr int kTimedShift = 4;
 [[gnu::always_inline]] inline void choose_whether_timed(ThreadSampling& own) {
   own.random = own.random * 0x5851f42d4c957f2dULL + 0x14057b7ef767814fULL;
-  own.timed_since = (own.random >> (64 - kTimedShift)) == 0 ? __rdtsc() : 0;
+  own.timed_since = (own.random >> (64 - kTimedShift)) == 0 ? read_ticks() : 0;
 }
 
 // An event of the thread, inside a RuntimeScope. Begins before it publishes or records

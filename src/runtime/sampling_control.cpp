@@ -8,9 +8,6 @@
 #include "runtime/sampling_control.h"
 
 #include <linux/membarrier.h>
-#include <pthread.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <x86intrin.h>
 
@@ -21,9 +18,11 @@
 #include "core/sampling_budget.h"
 #include "core/work_periods.h"
 #include "runtime/cell_blocks.h"
+#include "runtime/confined.h"
+#include "runtime/hand_off.h"
 #include "runtime/intercept/interceptor.h"
-#include "runtime/intercept/preparation.h"
 #include "runtime/options.h"
+#include "runtime/own_thread.h"
 #include "runtime/sampling_measures.h"
 #include "runtime/sampling_requests.h"
 #include "runtime/sampling_word.h"
@@ -45,6 +44,7 @@ constexpr std::uint64_t kLongestWait = 20 * kMillisecond;
 constexpr std::uint64_t kHardlyAnything = 10 * kMicrosecond;
 
 std::atomic<bool> is_running{false};
+std::atomic<bool> must_end{false};
 
 Sums ended;  // of threads that are gone; registry's lock
 
@@ -110,14 +110,17 @@ class Controller {
   }
 
   [[nodiscard]] raw_report::Sampling totals() {
-    tick_rate_.measure();
-    note_totals(measure());
+    if (!must_end.load(std::memory_order_relaxed)) {
+      tick_rate_.measure();
+      note_totals(measure());
+    }
     SpinHolder hold(lock_);
     return totals_;
   }
 
  private:
   [[nodiscard]] static bool is_needed() {
+    if (must_end.load(std::memory_order_relaxed)) return false;
     SpinHolder hold(registry().lock);
     for (const ThreadState* thread = registry().first(); thread != nullptr; thread = thread->next) {
       if (thread->life == ThreadState::Life::kRunning) return true;
@@ -521,33 +524,7 @@ class Controller {
 alignas(Controller) unsigned char controller_memory[sizeof(Controller)];
 Controller* controller = nullptr;
 
-void* run_controller(void* /*argument*/) {
-  ++current.inside;  // for ever: nothing it does is the program's
-  raw_call(SYS_prctl, PR_SET_NAME, reinterpret_cast<long>("deadheat"));
-  ask_for_short_turns();
-  controller->run();
-  become_last_thread();
-  return nullptr;
-}
-
-bool create_thread() {
-  using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-  static constinit RealFunction<Create> real;
-  constexpr std::size_t kStack = 256 * 1024;
-  // Signals of the program are for the program's threads.
-  std::uint64_t all = ~std::uint64_t{0};
-  std::uint64_t before = 0;
-  raw_call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all), reinterpret_cast<long>(&before), sizeof all);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kStack);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_t thread{};
-  const int result = real.get("pthread_create")(&thread, &attributes, run_controller, nullptr);
-  pthread_attr_destroy(&attributes);
-  raw_call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&before), 0, sizeof before);
-  return result == 0;
-}
+void run_controller() { controller->run(); }
 
 std::uint64_t some_seed() {
   return read_clock(CLOCK_MONOTONIC) ^ (static_cast<std::uint64_t>(raw_call(SYS_getpid)) << 40) ^ __rdtsc();
@@ -556,7 +533,7 @@ std::uint64_t some_seed() {
 }  // namespace
 
 void start_sampling_control() {
-  if (!samples || is_running.exchange(true, std::memory_order_acq_rel)) return;
+  if (!samples || !may_sample() || is_running.exchange(true, std::memory_order_acq_rel)) return;
   const RuntimeScope scope;
   const bool has_rate = options().rate >= 0;
   const double most = has_rate ? static_cast<double>(options().rate) / raw_report::kWholeRate : 1;
@@ -564,12 +541,13 @@ void start_sampling_control() {
   const std::int64_t period = options().period_us > 0 ? options().period_us : 1;
   controller = new (controller_memory) Controller(most, static_cast<std::uint64_t>(period) * kMicrosecond, seed);
   controller->begin(seed, static_cast<std::uint64_t>(options().budget), most);
-  if (create_thread()) return;
+  if (start_own_thread(run_controller)) return;
   say("no thread for sampling; nothing is sampled");
 }
 
 void forget_sampling_control() {
   is_running.store(false, std::memory_order_relaxed);
+  must_end.store(false, std::memory_order_relaxed);
   controller = nullptr;
   ended = {};
   // What the parent did is told by the parent.
@@ -589,6 +567,13 @@ raw_report::Sampling sampling_totals() {
   none.budget = static_cast<std::uint64_t>(options().budget);
   none.period_us = static_cast<std::uint64_t>(options().period_us);
   return none;
+}
+
+void end_sampling_control(const char* notice) {
+  if (controller == nullptr || must_end.exchange(true, std::memory_order_relaxed)) return;
+  wait_for_own_thread();
+  period_is_open.store(false, std::memory_order_seq_cst);
+  send_notice(notice);
 }
 
 SamplingCounters sampling_counters() { return sum_up().counters; }

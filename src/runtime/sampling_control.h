@@ -23,6 +23,9 @@ void start_sampling_control();
 // In the child of a fork, where that thread does not exist.
 void forget_sampling_control();
 
+// The thread ends, and nothing is sampled from then on; the report says why. Outside of any scope.
+void end_sampling_control(const char* notice);
+
 // The totals so far, for the summary.
 [[nodiscard]] raw_report::Sampling sampling_totals();
 // The counters of the paper's Table 3, as far as they are counted: accesses that pass

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 
 #include "runtime/cold_sampling.h"
+#include "runtime/confined.h"
 #include "runtime/counters.h"
 #include "runtime/default_suppressions.h"
 #include "runtime/footprints.h"
@@ -80,6 +81,7 @@ void start() {
   if (!options().report_bugs) detection_is_off.store(true, std::memory_order_relaxed);
   if (detection_is_off.load(std::memory_order_relaxed)) return silence_access_hooks();
   ask_for_suppressions();
+  prepare_for_confinement();
   recording = options().record && has_listener() && !samples;
   ThreadState* main = registry().add(nullptr, 0, raw_report::kThreadMain);
   if (main == nullptr) die("out of memory at start");

@@ -25,6 +25,15 @@ void* raw_mmap(void* address, std::size_t bytes, int protection, int flags);
 int raw_munmap(void* address, std::size_t bytes);
 int raw_madvise(void* address, std::size_t bytes, int advice);
 
+// The processor's counter. It ends a process that confines itself strictly: that one's threads count their questions.
+inline bool ticks_are_forbidden = false;
+[[nodiscard]] inline std::uint64_t read_ticks() {
+  static constinit std::uint64_t questions = 0;
+  if (!ticks_are_forbidden) [[likely]]
+    return __builtin_ia32_rdtsc();
+  return __atomic_add_fetch(&questions, 1, __ATOMIC_RELAXED) + (std::uint64_t{1} << 62);
+}
+
 // "deadheat: TEXT\n" to standard error, if there is one.
 void say(const char* text);
 void say(const char* text, const char* more);

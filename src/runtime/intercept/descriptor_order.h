@@ -66,6 +66,8 @@ void forget_descriptor_uses();
 void forget_descriptor(int descriptor);
 void forget_descriptors(std::uint32_t first, std::uint32_t last);
 void copy_descriptor(int from, int to);
+// Asks the system for all that are open, as long as it may be asked.
+void remember_open_descriptors();
 // How a descriptor came to be, which says who else may have it; after it was forgotten.
 enum class Made : std::uint8_t {
   kHere,       // without a name: others have it only if they were started later

@@ -56,8 +56,8 @@ void* map(void* wish, std::size_t size, int protection, int flags, int descripto
   const bool replaces = (flags & MAP_FIXED) != 0;
   const bool observing = is_observing();
   if (observing && replaces && is_range(wish, size)) on_unmapping(self(), address_of(wish), whole_pages(size), code);
-  void* const result = with_errno<void*>(
-      raw_call(SYS_mmap, reinterpret_cast<long>(wish), static_cast<long>(size), protection, flags, descriptor, offset));
+  void* const result = with_errno<void*>(program_call(SYS_mmap, reinterpret_cast<long>(wish), static_cast<long>(size),
+                                                      protection, flags, descriptor, offset));
   if (observing && result != MAP_FAILED) {
     const KeepErrno keep;
     on_mapped(self(), address_of(result), whole_pages(size), code);
@@ -111,7 +111,7 @@ DEADHEAT_REPLACE(int, munmap, void* begin, std::size_t size) {
     on_unmapping(self(), address_of(begin), whole_pages(size), DEADHEAT_CALLER);
     forget_shared_memory(address_of(begin), whole_pages(size));
   }
-  return with_errno<int>(raw_call(SYS_munmap, reinterpret_cast<long>(begin), static_cast<long>(size)));
+  return with_errno<int>(program_call(SYS_munmap, reinterpret_cast<long>(begin), static_cast<long>(size)));
 }
 
 DEADHEAT_REPLACE(void*, mremap, void* begin, std::size_t old_size, std::size_t new_size, int flags, ...) {
@@ -127,8 +127,8 @@ DEADHEAT_REPLACE(void*, mremap, void* begin, std::size_t old_size, std::size_t n
   }
   if (is_observing()) on_remapping(self());
   void* const result =
-      with_errno<void*>(raw_call(SYS_mremap, reinterpret_cast<long>(begin), static_cast<long>(old_size),
-                                 static_cast<long>(new_size), flags, reinterpret_cast<long>(target)));
+      with_errno<void*>(program_call(SYS_mremap, reinterpret_cast<long>(begin), static_cast<long>(old_size),
+                                     static_cast<long>(new_size), flags, reinterpret_cast<long>(target)));
   if (result != MAP_FAILED && is_observing()) {
     const KeepErrno keep;
     on_remapped(self(), address_of(begin), whole_pages(old_size), address_of(result), whole_pages(new_size),
@@ -138,7 +138,7 @@ DEADHEAT_REPLACE(void*, mremap, void* begin, std::size_t old_size, std::size_t n
 }
 
 DEADHEAT_REPLACE(void*, shmat, int segment, const void* wish, int flags) {
-  void* const result = with_errno<void*>(raw_call(SYS_shmat, segment, reinterpret_cast<long>(wish), flags));
+  void* const result = with_errno<void*>(program_call(SYS_shmat, segment, reinterpret_cast<long>(wish), flags));
   if (result == MAP_FAILED || !is_observing()) return result;
   const KeepErrno keep;
   shmid_ds about{};
@@ -157,5 +157,5 @@ DEADHEAT_REPLACE(int, shmdt, const void* begin) {
     on_unmapping(self(), address_of(begin), size, DEADHEAT_CALLER);
     forget_shared_memory(address_of(begin), size);
   }
-  return with_errno<int>(raw_call(SYS_shmdt, reinterpret_cast<long>(begin)));
+  return with_errno<int>(program_call(SYS_shmdt, reinterpret_cast<long>(begin)));
 }

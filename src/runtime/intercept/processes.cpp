@@ -31,11 +31,13 @@
 #include <cstdarg>
 #include <cstddef>
 
+#include "runtime/confined.h"
 #include "runtime/intercept/descriptor_order.h"
 #include "runtime/intercept/file_locks.h"
 #include "runtime/intercept/preparation.h"
 #include "runtime/intercept/relatives.h"
 #include "runtime/intercept/replace.h"
+#include "runtime/intercept/thread_start.h"
 #include "runtime/on_thread.h"
 #include "runtime/system.h"
 
@@ -65,6 +67,8 @@ void after_fork_in_parent() {
 }
 
 void after_fork_in_child() {
+  note_forked_process();
+  ThreadStart::forget_all();
   process_id.store(raw_call(SYS_getpid), std::memory_order_relaxed);
   reset_signals_in_child();
   reset_file_locks_in_child();

@@ -17,15 +17,18 @@
 // The range of the stack comes from pthread_getattr_np, which knows default and
 // user-given stacks alike. Without the guard page, it includes the thread's
 // static TLS and libc's descriptor at its upper end: their history must be
-// forgotten as well, since libc reuses the block as a whole.
+// forgotten as well, since libc reuses the block as a whole. Asking takes system calls: where a
+// program has confined those, the creator tells the size, and the end is at the descriptor.
 #include "runtime/intercept/thread_start.h"
 
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include <new>
 
+#include "runtime/confined.h"
 #include "runtime/intercept/interceptor.h"
 #include "runtime/intercept/preparation.h"
 #include "runtime/intercept/signal_mask.h"
@@ -41,6 +44,14 @@ struct StackRange {
   std::size_t size = 0;
 };
 
+// libc's descriptor of a thread, in its last page, stands above its stack.
+StackRange stack_below_descriptor(std::size_t size) {
+  constexpr Address kPage = 4096;
+  constexpr Address kDescriptor = 2304;
+  const Address end = (static_cast<Address>(pthread_self()) + kDescriptor + kPage - 1) & ~(kPage - 1);
+  return {end - size, size};
+}
+
 StackRange stack_of_this_thread() {
   StackRange range;
   pthread_attr_t attributes;
@@ -51,7 +62,19 @@ StackRange stack_of_this_thread() {
   return range;
 }
 
+constinit std::atomic<std::uint32_t> beginning{0};  // announced, and neither begun nor abandoned
+
 }  // namespace
+
+void ThreadStart::wait_for_all() {
+  constexpr int kTries = 10'000;
+  const timespec pause{0, 100'000};
+  for (int tries = 0; tries < kTries && beginning.load(std::memory_order_relaxed) != 0; ++tries) {
+    raw_call(SYS_nanosleep, as_argument(&pause), 0);
+  }
+}
+
+void ThreadStart::forget_all() { beginning.store(0, std::memory_order_relaxed); }
 
 ThreadStart* ThreadStart::announce(ThreadState& creator, Detached detached, Function function, void* argument,
                                    Address code) {
@@ -67,7 +90,16 @@ ThreadStart* ThreadStart::announce(ThreadState& creator, Detached detached, Func
   start->function_ = function;
   start->argument_ = argument;
   start->child_ = child;
+  beginning.fetch_add(1, std::memory_order_relaxed);
   return start;
+}
+
+void ThreadStart::note_stack(const pthread_attr_t* attributes) {
+  if (!is_confined()) return;
+  pthread_attr_t usual;
+  pthread_attr_init(&usual);
+  pthread_attr_getstacksize(attributes != nullptr ? attributes : &usual, &stack_size_);
+  pthread_attr_destroy(&usual);
 }
 
 void ThreadStart::created(ThreadState& creator, std::uint64_t handle) {
@@ -81,6 +113,7 @@ void ThreadStart::created(ThreadState& creator, std::uint64_t handle) {
 
 void ThreadStart::abandon(ThreadState& creator) {
   on_thread_not_created(creator, child_);
+  beginning.fetch_sub(1, std::memory_order_relaxed);
   PageSource::release(this, sizeof(ThreadStart));
 }
 
@@ -91,10 +124,12 @@ ThreadStart::Call ThreadStart::begin() {
   const Call call{function_, argument_};
   ThreadState* const child = child_;
   const KernelMask mask = mask_;
+  const std::size_t stack_size = stack_size_;
   PageSource::release(this, sizeof(ThreadStart));
 
   if (current.state != nullptr) on_thread_finished();  // the root of a signal handler that was faster
-  const StackRange stack = stack_of_this_thread();
+  const StackRange stack = stack_size != 0 ? stack_below_descriptor(stack_size) : stack_of_this_thread();
+  beginning.fetch_sub(1, std::memory_order_relaxed);
   on_thread_started(child, stack.begin, stack.size);
   watch_end_of_thread();
   if (mask != kAllBlocked) change_mask(SIG_SETMASK, mask);

@@ -2,7 +2,10 @@
 // ThreadStart: what a creator hands to its new thread.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "model/identity.h"
@@ -27,9 +30,18 @@ class ThreadStart {
   // By the creator, with all signals blocked, before the real creation: the mask
   // that the child is to have once it is registered.
   void unblock_in_child(std::uint64_t mask) { mask_ = mask; }
+  // By the creator: the size of the child's stack, which the child itself may not ask for when system calls are
+  // confined.
+  void note_stack(const pthread_attr_t* attributes);
   // By the creator, after the real creation.
   void created(ThreadState& creator, std::uint64_t handle);
   void abandon(ThreadState& creator);
+
+  // Until every child that was announced has begun or been abandoned; for a second at most. What libc does at a child's
+  // beginning for us it must not do when system calls are confined.
+  static void wait_for_all();
+  // In the child of a fork, where they do not exist.
+  static void forget_all();
 
   // By the child, first of all: waits until the creator has registered the
   // handle, so that nobody can join or detach a thread that is not known yet;
@@ -47,6 +59,7 @@ class ThreadStart {
   void* argument_ = nullptr;
   ThreadState* child_ = nullptr;
   std::uint64_t mask_ = kAllBlocked;
+  std::size_t stack_size_ = 0;  // 0: ask
   // 0: the handle is not registered; 1: it is. A futex.
   std::atomic<std::uint32_t> is_known_{0};
 };

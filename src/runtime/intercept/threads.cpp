@@ -12,10 +12,7 @@
 // conditions.cpp shows the one case with state, cancellation.cpp what is done for
 // threads that may be cancelled at any time.
 #include <pthread.h>
-#include <sys/prctl.h>
 #include <threads.h>
-
-#include <cstdarg>
 
 #include "runtime/intercept/replace.h"
 #include "runtime/intercept/scheduled.h"
@@ -54,6 +51,7 @@ bool has_own_mask(const pthread_attr_t* attributes) {
 template <class RealCreate>
 int create_blocked(ThreadStart* start, const pthread_attr_t* attributes, RealCreate real_create) {
   const AllSignalsBlocked blocked;
+  start->note_stack(attributes);
   if (!has_own_mask(attributes)) start->unblock_in_child(blocked.before());
   return real_create();
 }
@@ -157,18 +155,5 @@ DEADHEAT_REPLACE(int, pthread_setname_np, pthread_t thread, const char* name) {
   DEADHEAT_ORIGINAL(pthread_setname_np);
   const int result = original(thread, name);
   if (result == 0 && is_observing()) on_thread_named(pthread_equal(thread, pthread_self()) != 0 ? 0 : thread, name);
-  return result;
-}
-
-DEADHEAT_REPLACE(int, prctl, int option, ...) {
-  DEADHEAT_ORIGINAL(prctl);
-  va_list list;
-  va_start(list, option);
-  unsigned long arguments[4];
-  for (unsigned long& argument : arguments) argument = va_arg(list, unsigned long);
-  va_end(list);
-  const int result = original(option, arguments[0], arguments[1], arguments[2], arguments[3]);
-  if (option == PR_SET_NAME && result == 0 && is_observing())
-    on_thread_named(0, reinterpret_cast<const char*>(arguments[0]));
   return result;
 }
