@@ -122,6 +122,18 @@ bool matches_pattern(std::string_view pattern, std::string_view text) {
   }
 }
 
+std::vector<Suppression> Suppressions::of_headers() {
+  const auto top_frame = [](const char* pattern) {
+    return Suppression{.kind = SuppressionKind::kRaceTop, .line = {}, .pattern = pattern, .program = {}};
+  };
+  return {
+      // libstdc++ up to 13: load() gives up its lock by a relaxed operation.
+      top_frame("^std::_Sp_atomic<*>::load"),
+      // libc++: the first use of a stream sets how it fills, also of std::cout in two threads at once.
+      top_frame("^std::__1::_SentinelValueFill<"),
+  };
+}
+
 Status Suppressions::add(std::string_view text, const std::string& name) {
   std::vector<Suppression> added;
   std::optional<Error> problem;
@@ -172,10 +184,14 @@ Suppression* Suppressions::match(const LiveFinding& live, std::string_view progr
 
 Suppression* Suppressions::match(const Finding& finding, const Dictionary& dictionary, std::string_view memory_name,
                                  std::string_view program) {
-  const auto first = std::find_if(all_.begin(), all_.end(), [&](const Suppression& one) {
+  const auto hides = [&](const Suppression& one) {
     return (one.program.empty() || one.program == program) && matches(one, finding, dictionary.sites, memory_name);
-  });
-  return first == all_.end() ? nullptr : &*first;
+  };
+  for (auto* const list : {&all_, &ours_}) {
+    const auto first = std::find_if(list->begin(), list->end(), hides);
+    if (first != list->end()) return &*first;
+  }
+  return nullptr;
 }
 
 }  // namespace deadheat

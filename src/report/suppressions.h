@@ -11,7 +11,8 @@
 //                                do not: accepted, match nothing
 //
 // They come from the user's files, for all programs, and from a program itself
-// (__tsan_default_suppressions), for its own races.
+// (__tsan_default_suppressions), for its own races. Some are ours: races that the headers of a C++ library
+// have among themselves, and which no program can do anything about.
 //
 // A pattern matches anywhere in the text; '^' at its start and '$' at its end
 // tie it to the ends; '*' stands for any characters. Case counts.
@@ -53,7 +54,7 @@ class Suppressions {
   Status add_of_program(std::string_view text, const std::string& program, std::uint32_t first_line);
 
   // The first that hides the finding of that program, for the caller to count;
-  // nullptr for none.
+  // nullptr for none. One of ours is not among all().
   [[nodiscard]] Suppression* match(const LiveFinding& live, std::string_view program = {});
   // The same for a finding of a trace, whose memory has that name or none.
   [[nodiscard]] Suppression* match(const Finding& finding, const Dictionary& dictionary, std::string_view memory_name,
@@ -62,7 +63,10 @@ class Suppressions {
   [[nodiscard]] const std::vector<Suppression>& all() const { return all_; }
 
  private:
+  [[nodiscard]] static std::vector<Suppression> of_headers();
+
   std::vector<Suppression> all_;
+  std::vector<Suppression> ours_ = of_headers();
   std::set<std::pair<std::string, std::uint32_t>> known_programs_;  // with the first line of each piece
 };
 

@@ -61,11 +61,25 @@ void ElfModule::read_dynamic(const ElfW(Dyn) * entry) {
   }
 }
 
-bool ElfModule::is_named(const char* library) const {
+const char* ElfModule::file_name() const {
   const char* name = path_;
   for (const char* at = path_; *at != 0; ++at) {
     if (*at == '/') name = at + 1;
   }
+  return name;
+}
+
+bool ElfModule::name_begins_with(const char* beginning) const {
+  const char* name = file_name();
+  while (*beginning != 0 && *beginning == *name) {
+    ++beginning;
+    ++name;
+  }
+  return *beginning == 0;
+}
+
+bool ElfModule::is_named(const char* library) const {
+  const char* name = file_name();
   while (*library != 0 && *library == *name) {
     ++library;
     ++name;
@@ -103,7 +117,8 @@ Address ElfModule::find_function(const char* name) const {
   }
 }
 
-void ElfModule::visit_relocations(const ElfW(Rela) * first, std::size_t bytes, Visit* visit, void* context) const {
+void ElfModule::visit_relocations(const ElfW(Rela) * first, std::size_t bytes, Symbols which, Visit* visit,
+                                  void* context) const {
   if (first == nullptr) return;
   for (std::size_t index = 0; index < bytes / sizeof(ElfW(Rela)); ++index) {
     const ElfW(Rela)& relocation = first[index];
@@ -111,15 +126,15 @@ void ElfModule::visit_relocations(const ElfW(Rela) * first, std::size_t bytes, V
     if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT && type != R_X86_64_64) continue;
     if (relocation.r_addend != 0) continue;
     const ElfW(Sym)& symbol = symbols_[ELF64_R_SYM(relocation.r_info)];
-    if (symbol.st_shndx != SHN_UNDEF || symbol.st_name == 0) continue;
+    if (symbol.st_name == 0 || (which == Symbols::kOfOthers && symbol.st_shndx != SHN_UNDEF)) continue;
     visit(strings_ + symbol.st_name, reinterpret_cast<Address*>(base_ + relocation.r_offset), context);
   }
 }
 
-void ElfModule::for_each_import(Visit* visit, void* context) const {
+void ElfModule::for_each_import(Symbols which, Visit* visit, void* context) const {
   if (symbols_ == nullptr || strings_ == nullptr) return;
-  visit_relocations(calls_, calls_size_, visit, context);
-  visit_relocations(others_, others_size_, visit, context);
+  visit_relocations(calls_, calls_size_, which, visit, context);
+  visit_relocations(others_, others_size_, which, visit, context);
 }
 
 bool ElfModule::fill_slot(Address* slot, Address value) const {

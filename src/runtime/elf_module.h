@@ -20,23 +20,28 @@ class ElfModule {
 
   // Without folders and what follows ".so": "libgomp". Empty for the program itself.
   [[nodiscard]] bool is_named(const char* library) const;
+  // "libQt5" of "libQt5Core.so.5".
+  [[nodiscard]] bool name_begins_with(const char* beginning) const;
   // The default version of an exported function; 0 if the module has none. A function that
   // the dynamic linker chooses by the processor (an IFUNC) counts as none.
   [[nodiscard]] Address find_function(const char* name) const;
   [[nodiscard]] bool holds(Address address) const { return address >= begin_ && address < end_; }
 
   // Calls visit(name, slot, context) for each word that the dynamic linker fills with the address
-  // of a symbol that the module does not define itself.
+  // of a symbol: of those that the module does not define itself, or of its own as well, which it
+  // asks for because another module may define them.
+  enum class Symbols : std::uint8_t { kOfOthers, kAll };
   using Visit = void(const char* name, Address* slot, void* context);
-  void for_each_import(Visit* visit, void* context) const;
+  void for_each_import(Symbols which, Visit* visit, void* context) const;
 
   // Stores `value` in a slot that may lie in memory that the dynamic linker has made
   // read-only. False if the system refuses.
   bool fill_slot(Address* slot, Address value) const;
 
  private:
+  [[nodiscard]] const char* file_name() const;
   void read_dynamic(const ElfW(Dyn) * entry);
-  void visit_relocations(const ElfW(Rela) * first, std::size_t bytes, Visit* visit, void* context) const;
+  void visit_relocations(const ElfW(Rela) * first, std::size_t bytes, Symbols which, Visit* visit, void* context) const;
   [[nodiscard]] bool is_hidden(std::uint32_t symbol) const;
 
   const char* path_ = "";

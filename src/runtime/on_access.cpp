@@ -25,6 +25,7 @@
 #include "runtime/cold_sampling.h"
 #include "runtime/counters.h"
 #include "runtime/footprints.h"
+#include "runtime/foreign_code.h"
 #include "runtime/races.h"
 #include "runtime/racy_words.h"
 #include "runtime/record.h"
@@ -579,14 +580,14 @@ void on_range(ThreadState& self, AccessKind kind, Address begin, std::size_t siz
 
 void on_read(const volatile void* begin, std::size_t size, Address code) {
   if (size == 0 || current.inside != 0 || peek(current.runs_unchecked) != 0 ||
-      !runtime_is_ready.load(std::memory_order_relaxed))
+      !runtime_is_ready.load(std::memory_order_relaxed) || is_foreign_affair(code, begin))
     return;
   on_range(self(), AccessKind::kRead, reinterpret_cast<Address>(begin), size, code);
 }
 
 void on_write(const volatile void* begin, std::size_t size, Address code) {
   if (size == 0 || current.inside != 0 || peek(current.runs_unchecked) != 0 ||
-      !runtime_is_ready.load(std::memory_order_relaxed))
+      !runtime_is_ready.load(std::memory_order_relaxed) || is_foreign_affair(code, begin))
     return;
   on_range(self(), AccessKind::kWrite, reinterpret_cast<Address>(begin), size, code);
 }

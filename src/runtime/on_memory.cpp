@@ -5,6 +5,7 @@
 
 #include "runtime/counters.h"
 #include "runtime/footprints.h"
+#include "runtime/foreign_code.h"
 #include "runtime/hand_off.h"
 #include "runtime/memory_limit.h"
 #include "runtime/modules.h"
@@ -147,6 +148,7 @@ void forget_memory(ThreadState& self, Address begin, std::size_t size) {
 void on_modules_changed(ThreadState& /*self*/) {
   if (is_off()) return;
   RuntimeScope scope;
+  note_foreign_code();
   note_modules([](Address begin, Address end) { forget_memory(*current.state, begin, end - begin); });
   if (has_listener()) send_modules();
 }

@@ -8,6 +8,7 @@
 #include "runtime/hand_off.h"
 #include "runtime/heap_table.h"
 #include "runtime/intercept/contexts.h"
+#include "runtime/intercept/cxx_exceptions.h"
 #include "runtime/modules.h"
 #include "runtime/on_memory.h"
 #include "runtime/on_sync.h"
@@ -220,6 +221,7 @@ void on_fork_child() {
     publish_epoch(*current.state);
   }
   unlock_modules_in_child();
+  unlock_exceptions_in_child();
   send_hello();
   send_modules();
   if (is_recording()) on_recording_child();

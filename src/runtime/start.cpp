@@ -8,6 +8,7 @@
 #include "runtime/counters.h"
 #include "runtime/default_suppressions.h"
 #include "runtime/footprints.h"
+#include "runtime/foreign_code.h"
 #include "runtime/hand_off.h"
 #include "runtime/heap_table.h"
 #include "runtime/intercept/interceptor.h"
@@ -90,6 +91,7 @@ void start() {
   activate(*main);
   prepare_interceptors();
   follow_library_calls();
+  note_foreign_code();
   HeapTable::begin();
   note_modules([](std::uint64_t, std::uint64_t) {});  // none so far
   if (options().slim && !samples) for_each_large_global(kSmallestRegion, make_region);

@@ -17,7 +17,9 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "runtime/foreign_code.h"
 #include "runtime/heap_table.h"
+#include "runtime/intercept/cxx_counts.h"
 #include "runtime/intercept/replace.h"
 #include "runtime/on_memory.h"
 #include "runtime/origins.h"
@@ -103,6 +105,7 @@ bool is_mapping(Address real) {
   const Address real = block - (Address{1} << header.offset_log);
   if (is_checking()) {
     const KeepErrno keep;
+    ReferenceDrop::settle(code);
     ThreadState& thread = self();
     const RuntimeScope scope;
     if (is_mapping(real)) {
@@ -206,6 +209,8 @@ void* allocate_aligned_block(std::size_t alignment, std::size_t size, Address co
 void free_block(void* block, Address code) {
   if (block == nullptr) return;
   if (!is_our_block(block)) return __libc_free(block);
+  if (is_foreign_free(code)) [[unlikely]]
+    return free_unchecked(block);
   __libc_free(withdraw(address_of(block), code));
 }
 

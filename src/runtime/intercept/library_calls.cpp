@@ -111,6 +111,12 @@ bool is_private(const ElfModule& module) {
   return false;
 }
 
+// The C++ libraries call themselves through words that others may change, as their destructors do, and have such
+// words in the tables of their virtual functions.
+bool calls_itself(const ElfModule& module) {
+  return module.is_named("libstdc++") || module.is_named("libc++") || module.is_named("libc++abi");
+}
+
 void free_privately(void* block) { free_unchecked(block); }
 
 struct Search {
@@ -181,9 +187,9 @@ void lead_import(const char* name, Address* slot, void* context) {
     const LibraryCall* const call = places[at].load(std::memory_order_acquire);  // pairs with enter_names()
     if (call == nullptr) return;
     if (!is_same_name(call->name, name)) continue;
+    if (call->real->load(std::memory_order_relaxed) == 0) continue;  // another library may have that name, too
     const Address ours = call->ours();
-    const bool is_known = call->real->load(std::memory_order_relaxed) != 0;
-    if (is_known && *slot != ours) change.module.fill_slot(slot, ours);
+    if (*slot != ours) change.module.fill_slot(slot, ours);
     return;
   }
 }
@@ -192,7 +198,8 @@ int lead_imports(dl_phdr_info* info, std::size_t /*size*/, void* /*context*/) {
   const ElfModule module(*info);
   if (module.holds(reinterpret_cast<Address>(&lead_import)) && *info->dlpi_name != 0) return 0;  // our own file
   Change change{module, is_private(module)};
-  module.for_each_import(lead_import, &change);
+  const auto which = calls_itself(module) ? ElfModule::Symbols::kAll : ElfModule::Symbols::kOfOthers;
+  module.for_each_import(which, lead_import, &change);
   return 0;
 }
 

@@ -6,7 +6,7 @@
 // library linked into it, and then nobody would be behind us. So these wrappers have no name that
 // a linker sees. Where a module asks the dynamic linker for such a function of such a library,
 // the word that holds the answer is changed to the wrapper. A program that does not use
-// the library is not touched, nor is a call that a library makes to itself.
+// the library is not touched, nor is a call that a library makes to itself, but for the C++ libraries.
 //
 //   DEADHEAT_LIBRARY_CALL("libgomp", void, GOMP_barrier) {
 //     DEADHEAT_BEHIND(GOMP_barrier);

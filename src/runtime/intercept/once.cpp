@@ -5,10 +5,14 @@
 // The real pthread_once runs the initialiser, which takes no argument. Ours hands
 // it a trampoline that finds the call it belongs to in a thread-local variable,
 // runs the initialiser and, if that returns, leaves the order at the flag before
-// the real function publishes that it is done. An initialiser that throws, jumps
-// out or is cancelled leaves nothing; the next caller tries again. The trampoline
-// takes its call off the variable before it runs the initialiser, so calls nest
-// and none is left behind by a throw.
+// the real function publishes that it is done. The trampoline takes its call off
+// the variable before it runs the initialiser, so calls nest and none is left behind
+// by a throw.
+//
+// An initialiser that throws or is cancelled comes before the next one, too. The
+// C++ library is not ours to catch with, so the trampoline's frame names a
+// personality routine of ours, which the unwinder calls when it passes the frame. One
+// that jumps out leaves nothing.
 //
 // The guard functions belong to the C++ library. A program that links it
 // statically takes ours from this library and has no others; then the guards are
@@ -47,14 +51,33 @@ struct OnceCall {
   OnceCall* outer;
 };
 
+// Calls whose initialisers run, the innermost first; one that was jumped out of is below the stack.
+struct RunningInitialiser {
+  OnceCall call;
+  RunningInitialiser* outer;
+};
+constinit thread_local RunningInitialiser* running __attribute__((tls_model("initial-exec"))) = nullptr;
+
 // The innermost call whose real function has not begun its initialiser yet.
 constinit thread_local OnceCall* waiting_call __attribute__((tls_model("initial-exec"))) = nullptr;
 
-void run_initialiser() {
-  const OnceCall call = *waiting_call;
-  waiting_call = call.outer;
-  call.initialise();
-  if (is_observing()) on_once_completing(self(), call.flag, call.code);
+void leave_running() {
+  const RunningInitialiser& left = *running;
+  running = left.outer;
+  if (is_observing()) on_once_completing(self(), left.call.flag, left.call.code);
+}
+
+[[gnu::noinline]] void run_initialiser() {
+  __asm__ volatile(".cfi_personality 0x1b, deadheat_once_personality");
+  RunningInitialiser mine{*waiting_call, running};
+  waiting_call = mine.call.outer;
+  while (mine.outer != nullptr && address_of(mine.outer) < address_of(&mine)) mine.outer = mine.outer->outer;
+  running = &mine;
+  // After those that failed.
+  if (is_observing()) on_once_observed(self(), mine.call.flag, mine.call.code);
+  mine.call.initialise();
+  running = &mine;
+  leave_running();
 }
 
 template <class RealOnce>
@@ -128,6 +151,17 @@ constinit GuardFunction<void(Guard*)> real_abort;
 }  // namespace deadheat::runtime
 
 using namespace deadheat::runtime;
+
+// As the unwinder calls it; the numbers are those of the ABI.
+extern "C" __attribute__((visibility("hidden"), used)) int deadheat_once_personality(int /*version*/, int actions,
+                                                                                     std::uint64_t /*of_whom*/,
+                                                                                     void* /*exception*/,
+                                                                                     void* /*frame*/) {
+  constexpr int kCleanupPhase = 2;
+  constexpr int kGoOn = 8;
+  if ((actions & kCleanupPhase) != 0 && running != nullptr) leave_running();
+  return kGoOn;
+}
 
 DEADHEAT_REPLACE(int, pthread_once, pthread_once_t* flag, void (*initialise)()) {
   DEADHEAT_ORIGINAL(pthread_once);
