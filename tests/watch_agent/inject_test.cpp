@@ -17,6 +17,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -233,8 +234,55 @@ TEST_F(InjectTest, AProcessThatConfinesItselfMeanwhileIsNotHarmed) {
   EXPECT_EQ(program.finish(), "confined\n");
 }
 
+// Until there is nothing of an agent in it, or for some seconds.
+void wait_for_traces(const RunningProgram& program, const std::string& traces) {
+  const auto deadline = SteadyClock::now() + std::chrono::seconds(10);
+  while (program.traces() != traces && SteadyClock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+void kill_own_children() {
+  const std::string own = std::to_string(getpid());
+  std::istringstream children(text_of_file("/proc/" + own + "/task/" + own + "/children"));
+  for (pid_t child = 0; children >> child;) kill(child, SIGKILL);
+}
+
+TEST_F(InjectTest, ASecondOneIsRefusedByNameOfTheFirst) {
+  RunningProgram program("locked", 3);
+  const std::string before = program.traces();
+  auto first = inject(program.process(), "method=confirm");
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  const auto second = inject(program.process(), "method=confirm");
+  ASSERT_FALSE(second.ok());
+  const std::string named = "is watched already, by process " + std::to_string(getpid()) + " ('";
+  EXPECT_NE(second.error().message.find(named), std::string::npos) << second.error().message;
+  EXPECT_TRUE(first.value()->withdraw().ok());
+  EXPECT_EQ(program.traces(), before);
+  EXPECT_EQ(program.finish(), "exact\n");
+}
+
+TEST_F(InjectTest, WhatIsLeftOfAKilledOneIsTakenOut) {
+  RunningProgram program("locked", 3);
+  const std::string before = program.traces();
+  const pid_t watcher = fork();
+  if (watcher == 0) {
+    const auto agent = inject(program.process(), "method=confirm");
+    kill_own_children();  // the keeper
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(watcher, nullptr, 0);
+  EXPECT_NE(program.traces(), before);
+  auto agent = inject(program.process(), "method=confirm");
+  ASSERT_TRUE(agent.ok()) << agent.error().message;
+  EXPECT_TRUE(agent.value()->withdraw().ok());
+  EXPECT_EQ(program.traces(), before);
+  EXPECT_EQ(program.finish(), "exact\n");
+}
+
 TEST_F(InjectTest, WhenWeAreKilledTheProcessGoesOn) {
   RunningProgram program("locked", 3);
+  const std::string before = program.traces();
   const pid_t watcher = fork();
   if (watcher == 0) {
     auto agent =
@@ -250,11 +298,8 @@ TEST_F(InjectTest, WhenWeAreKilledTheProcessGoesOn) {
   int status = 0;
   waitpid(watcher, &status, 0);
   EXPECT_TRUE(WIFSIGNALED(status)) << std::hex << status;
-  const auto deadline = SteadyClock::now() + std::chrono::seconds(10);
-  while (threads_of(program.process()).size() != 3 && SteadyClock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  EXPECT_EQ(threads_of(program.process()).size(), 3U);
+  wait_for_traces(program, before);
+  EXPECT_EQ(program.traces(), before);
   EXPECT_EQ(program.finish(), "exact\n");
 }
 

@@ -47,37 +47,37 @@ void take_calls(AttachBlock& block) {
   }
 }
 
-// Nullptr or what is wrong; nothing of the program is changed then.
-const char* take_threads(const AttachBlock& block) {
-  if (const int error = check_breakpoints(); error != 0) return describe_breakpoint_error(error);
-  const auto* const threads = reinterpret_cast<const AttachThread*>(block.threads);
-  for (std::uint64_t at = 0; at < block.thread_count; ++at) static_cast<void>(adopt_thread(threads[at]));
-  return nullptr;
+void enter_state(AttachBlock& block, AttachState state) {
+  __atomic_store_n(reinterpret_cast<std::uint32_t*>(&block.state), static_cast<std::uint32_t>(state),
+                   __ATOMIC_RELEASE);  // read by the command line
 }
 
+// All other threads stand still until this is done: from then on what they do with masks and actions comes to us.
+bool take_signals(AttachBlock& block) {
+  if (!take_over_trap(on_trap)) return false;
+  signals_at_end.masks_with_trap = block.masks_with_trap;
+  block.records = describe_records();
+  block.signals = reinterpret_cast<std::uint64_t>(&signals_at_end);
+  const auto* const threads = reinterpret_cast<const AttachThread*>(block.threads);
+  for (std::uint64_t at = 0; at < block.thread_count; ++at) static_cast<void>(adopt_thread(threads[at]));
+  note_attached(block);
+  take_calls(block);
+  return true;
+}
+
+// Nullptr or what is wrong.
 const char* start_attached(AttachBlock& block, const Settings& settings) {
   const std::uint64_t begin = read_clock(CLOCK_MONOTONIC);
-  // Before there are events that trap.
-  if (!take_over_trap(on_trap)) return "SIGTRAP cannot be handled";
-  if (const char* const problem = take_threads(block)) return problem;
-  if (!trap_action_before(block.trap_action)) return "SIGTRAP cannot be handled";
+  if (const int error = check_breakpoints(); error != 0) return describe_breakpoint_error(error);
   if (const char* const problem = sites.load(reinterpret_cast<const void*>(block.table), block.table_size,
                                              reinterpret_cast<SiteState*>(block.scratch), Sites::Writing::kDirect)) {
     return problem;
   }
   code_ranges.refresh();
   prepare_watches(settings);
-  take_calls(block);
   tell_hello(read_clock(CLOCK_MONOTONIC) - begin, sites.module_count(), sites.sampleable());
   tell_modules();
   return nullptr;
-}
-
-void say_finished(AttachBlock& block) {
-  constexpr auto kFinished = static_cast<std::uint32_t>(AttachState::kFinished);
-  block.trap_action_is_lost = trap_action_before(block.trap_action) ? 0 : 1;
-  __atomic_store_n(reinterpret_cast<std::uint32_t*>(&block.state), kFinished,
-                   __ATOMIC_RELEASE);  // read by the command line
 }
 
 }  // namespace
@@ -85,6 +85,7 @@ void say_finished(AttachBlock& block) {
 void restore_calls(AttachBlock& block) {
   for (std::uint64_t at = 0; at < block.call_count; ++at) {
     AttachCall& call = calls_of(block)[at];
+    if (call.is_late != 0) continue;
     // The loader may have written its own meanwhile.
     change_word(call, [&](std::uint64_t* word) {
       std::uint64_t seen = call.replacement;
@@ -100,17 +101,21 @@ using namespace deadheat::watch;
 // The first function of the thread, with all signals blocked.
 extern "C" __attribute__((visibility("default"), noreturn)) void deadheat_watch_attach(AttachBlock* block) {
   note_own_process();
+  const bool has_signals = take_signals(*block);
+  enter_state(*block, has_signals ? AttachState::kReady : AttachState::kFinished);
   const Settings settings = parse_settings(block->options);
-  if (!open_socket(block->socket)) raw_call(SYS_exit, 1);
-  if (const char* const problem = start_attached(*block, settings)) {
-    sites.close();
-    tell_message("cannot watch: ", problem);
-    tell_bye();
-    close_socket();
-  } else {
-    block->state = AttachState::kWatching;
-    control_here(settings, *block);
+  if (has_signals && open_socket(block->socket)) {
+    if (const char* const problem = start_attached(*block, settings)) {
+      sites.close();
+      restore_calls(*block);
+      tell_message("cannot watch: ", problem);
+      tell_bye();
+      close_socket();
+    } else {
+      enter_state(*block, AttachState::kWatching);
+      control_here(settings);
+    }
   }
-  say_finished(*block);
+  enter_state(*block, AttachState::kFinished);
   for (;;) raw_call(SYS_exit, 0);
 }

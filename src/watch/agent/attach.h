@@ -11,7 +11,7 @@
 
 namespace deadheat::watch {
 
-// Puts back what the words were that lead to us.
+// Puts back what the words were that lead to us, but for the late ones.
 void restore_calls(AttachBlock& block);
 
 }  // namespace deadheat::watch

@@ -26,6 +26,7 @@
 #include "watch/agent/budget.h"
 #include "watch/agent/code_ranges.h"
 #include "watch/agent/counters.h"
+#include "watch/agent/signal_calls.h"
 #include "watch/agent/signals.h"
 #include "watch/agent/sites.h"
 #include "watch/agent/start.h"
@@ -70,6 +71,7 @@ constinit std::uint64_t start_took_ns = 0;  // of the thread that starts the pro
 constinit Immortal<Random> random;
 constinit AttachBlock* attached = nullptr;  // in a process that was running already
 constinit std::uint32_t own_number = 0;
+constinit std::atomic<bool> is_confined{false};  // some thread, and we make no calls that the program would not make
 constinit std::atomic<bool> must_finish_now{false};
 constinit std::atomic<const char*> finish_reason{nullptr};
 constinit std::atomic<std::uint32_t> has_finished{0};
@@ -231,6 +233,7 @@ enum class Draw : std::uint8_t { kAny, kRarelyWatched };
 
 // Leaves those that are armed.
 void fill_armed_set(Draw draw) {
+  if (settings.patch == 0) return;
   std::uint32_t kept = 0;
   for (std::uint32_t at = 0; at < armed_count; ++at) {
     if (sites.state(armed[at]).phase.load(std::memory_order_relaxed) == SitePhase::kArmed) armed[kept++] = armed[at];
@@ -437,26 +440,6 @@ void finish_here() {
   say_finished();
 }
 
-// Threads stand until we have run: a short slice makes us the next one to run on a busy machine (since Linux 6.12;
-// before it this does nothing). Our share of the processor stays the same.
-void ask_to_run_soon() {
-  struct {
-    std::uint32_t size = sizeof(*this);
-    std::uint32_t policy = SCHED_OTHER;
-    std::uint64_t flags = 0;
-    std::int32_t nice = 0;
-    std::uint32_t priority = 0;
-    std::uint64_t runtime = 100 * kMicrosecond;
-    std::uint64_t deadline = 0;
-    std::uint64_t period = 0;
-  } attributes;
-  const long nice = raw_call(SYS_getpriority, PRIO_PROCESS, 0);  // 40 to 1 for -20 to 19
-  if (nice <= 0) return;
-  attributes.nice = static_cast<std::int32_t>(20 - nice);
-  if (raw_call(SYS_sched_getscheduler, 0) != SCHED_OTHER) return;
-  raw_call(SYS_sched_setattr, 0, as_argument(&attributes), 0);
-}
-
 void run() {
   raw_call(SYS_prctl, PR_SET_NAME, as_argument("deadheat"));
   ask_to_run_soon();
@@ -517,9 +500,17 @@ void prepare_control(const Settings& wanted) {
 
 }  // namespace
 
-void control_here(const Settings& wanted, AttachBlock& block) {
+void note_attached(AttachBlock& block) { attached = &block; }
+
+void note_confined() { is_confined.store(true, std::memory_order_relaxed); }
+
+bool keeps_threads() {
+  const bool may_ask = trap_is_ours.load(std::memory_order_relaxed) && !is_confined.load(std::memory_order_relaxed);
+  return may_ask && is_own_process();
+}
+
+void control_here(const Settings& wanted) {
   prepare_control(wanted);
-  attached = &block;
   own_number = static_cast<std::uint32_t>(raw_call(SYS_gettid));
   is_active.store(true, std::memory_order_seq_cst);
   run();

@@ -18,8 +18,10 @@ namespace deadheat::watch {
 // breakpoints to be had; otherwise it says so, and watching is over. False if there is no thread to be had.
 [[nodiscard]] bool start_control(const Settings& settings, std::uint64_t begun_ns);
 
-// The calling thread, which libc does not know, becomes the agent's: returns when watching is over.
-void control_here(const Settings& settings, AttachBlock& block);
+// In a process that was running already.
+void note_attached(AttachBlock& block);
+// There the calling thread, which libc does not know, becomes the agent's: returns when watching is over.
+void control_here(const Settings& settings);
 
 // Something has changed. Any thread, also in the handler.
 void wake_control();
@@ -38,5 +40,9 @@ void release_control_after_fork();
 void forget_control_in_child();
 
 [[nodiscard]] bool is_watching();
+// Threads that begin are to have records, which keep what they want of SIGTRAP: also when watching is over.
+[[nodiscard]] bool keeps_threads();
+// The program is about to confine its calls of the system.
+void note_confined();
 
 }  // namespace deadheat::watch

@@ -36,11 +36,17 @@ struct NamedNumber {
   std::uint64_t Settings::* number;
 };
 constexpr NamedNumber kNumbers[] = {
-    {"rate", &Settings::rate},           {"limit_us", &Settings::limit_us},
-    {"stall_us", &Settings::stall_us},   {"stall_share", &Settings::stall_share},
-    {"cpu_share", &Settings::cpu_share}, {"clock_us", &Settings::clock_us},
-    {"seed", &Settings::seed},           {"slots", &Settings::slots},
-    {"refuse", &Settings::refuse},       {"refuse_write", &Settings::refuse_write},
+    {"rate", &Settings::rate},
+    {"limit_us", &Settings::limit_us},
+    {"stall_us", &Settings::stall_us},
+    {"stall_share", &Settings::stall_share},
+    {"cpu_share", &Settings::cpu_share},
+    {"clock_us", &Settings::clock_us},
+    {"seed", &Settings::seed},
+    {"slots", &Settings::slots},
+    {"patch", &Settings::patch},
+    {"refuse", &Settings::refuse},
+    {"refuse_write", &Settings::refuse_write},
 };
 
 bool set(Settings& settings, const char* name, const char* value) {

@@ -23,6 +23,7 @@ struct Settings {
   std::uint64_t clock_us = 100'000;   // between samples of the second sampler, of the whole process; 0: none
   std::uint64_t seed = 1;
   std::uint64_t slots = 2;  // breakpoints of each thread, of the processor's four
+  std::uint64_t patch = 1;  // instructions may be replaced by int3; otherwise the clock is the only sampler
   // For tests: as if the system had no breakpoints for us, or no writable code.
   std::uint64_t refuse = 0;
   std::uint64_t refuse_write = 0;

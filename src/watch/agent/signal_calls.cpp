@@ -45,8 +45,7 @@ const sigset_t* without_trap(const sigset_t* set) {
   return reinterpret_cast<const sigset_t*>(self->mask_for_kernel);
 }
 
-// Signals whose action's mask the program gave SIGTRAP.
-constinit std::atomic<std::uint64_t> masks_with_trap{0};
+std::uint64_t& masks_with_trap() { return signals_at_end.masks_with_trap; }
 
 int set_action(int number, const struct sigaction* wanted, struct sigaction* old) {
   if (!is_ours()) return call_real_sigaction(number, wanted, old);
@@ -61,9 +60,10 @@ int set_action(int number, const struct sigaction* wanted, struct sigaction* old
   const int result = call_real_sigaction(number, wanted != nullptr ? &copy : nullptr, old);
   if (result != 0) return result;
   const std::uint64_t bit = std::uint64_t{1} << (number - 1);
-  if (old != nullptr && (masks_with_trap.load(std::memory_order_relaxed) & bit) != 0) old->sa_mask.__val[0] |= kTrapBit;
-  if (wanted != nullptr && has) masks_with_trap.fetch_or(bit, std::memory_order_relaxed);
-  if (wanted != nullptr && !has) masks_with_trap.fetch_and(~bit, std::memory_order_relaxed);
+  if (old != nullptr && (__atomic_load_n(&masks_with_trap(), __ATOMIC_RELAXED) & bit) != 0)
+    old->sa_mask.__val[0] |= kTrapBit;
+  if (wanted != nullptr && has) __atomic_fetch_or(&masks_with_trap(), bit, __ATOMIC_RELAXED);
+  if (wanted != nullptr && !has) __atomic_fetch_and(&masks_with_trap(), ~bit, __ATOMIC_RELAXED);
   return result;
 }
 

@@ -14,6 +14,7 @@
 namespace deadheat::watch {
 
 constinit std::atomic<bool> trap_is_ours{false};
+constinit AttachSignals signals_at_end;  // the action: lock
 
 namespace {
 
@@ -25,8 +26,6 @@ constinit std::atomic<long> own_process{0};
 
 constinit KernelAction kernel_action_before;
 constinit bool was_changed = false;  // since; lock
-
-constexpr std::uint64_t kHasRestorer = 0x04000000;
 
 // What a handler returns to; debuggers know it by these instructions.
 extern "C" __attribute__((naked, visibility("hidden"))) void deadheat_watch_restorer() {
@@ -76,12 +75,13 @@ bool take_over_trap(TrapHandler* handler) {
   // the agent's own, and has to be seen as such.
   KernelAction action;
   action.handler = reinterpret_cast<std::uint64_t>(handler);
-  action.flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | kHasRestorer;
+  action.flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | kActionHasRestorer;
   action.restorer = reinterpret_cast<std::uint64_t>(&deadheat_watch_restorer);
   action.mask = ~kTrapBit;
   if (set_kernel_action(action, &kernel_action_before) != 0) return false;
+  signals_at_end.trap_action = kernel_action_before;
   program_action.sa_handler = reinterpret_cast<sighandler_t>(kernel_action_before.handler);
-  program_action.sa_flags = static_cast<int>(kernel_action_before.flags & ~kHasRestorer);
+  program_action.sa_flags = static_cast<int>(kernel_action_before.flags & ~kActionHasRestorer);
   program_action.sa_mask.__val[0] = kernel_action_before.mask;
   trap_is_ours.store(true, std::memory_order_relaxed);
   return true;
@@ -94,6 +94,10 @@ int exchange_trap_action(const struct sigaction* wanted, struct sigaction* old) 
   if (wanted != nullptr) {
     program_action = *wanted;
     was_changed = true;
+    signals_at_end.trap_action = {reinterpret_cast<std::uint64_t>(wanted->sa_handler),
+                                  static_cast<std::uint32_t>(wanted->sa_flags) & ~kActionHasRestorer, 0,
+                                  wanted->sa_mask.__val[0]};
+    signals_at_end.needs_restorer = 1;
   }
   if (old != nullptr) *old = before;
   return 0;
@@ -106,13 +110,6 @@ bool unblock_trap() {
   std::uint64_t before = 0;
   raw_call(SYS_rt_sigprocmask, SIG_UNBLOCK, as_argument(&kTrapBit), as_argument(&before), sizeof before);
   return (before & kTrapBit) != 0;
-}
-
-bool trap_action_before(KernelAction& action) {
-  const SignalsBlocked blocked;
-  const SpinHolder hold(lock);
-  action = kernel_action_before;
-  return !was_changed;
 }
 
 void give_trap_back() {

@@ -2,7 +2,9 @@
 #include "watch/agent/system.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
@@ -82,5 +84,23 @@ void wait_while(const volatile void* word, std::uint32_t value, std::uint64_t na
 }
 
 void wake_waiters(const volatile void* word) { raw_call(SYS_futex, as_argument(word), FUTEX_WAKE_PRIVATE, 64); }
+
+void ask_to_run_soon() {
+  struct {
+    std::uint32_t size = sizeof(*this);
+    std::uint32_t policy = SCHED_OTHER;
+    std::uint64_t flags = 0;
+    std::int32_t nice = 0;
+    std::uint32_t priority = 0;
+    std::uint64_t runtime = 100 * kMicrosecond;
+    std::uint64_t deadline = 0;
+    std::uint64_t period = 0;
+  } attributes;
+  const long nice = raw_call(SYS_getpriority, PRIO_PROCESS, 0);  // 40 to 1 for -20 to 19
+  if (nice <= 0) return;
+  attributes.nice = static_cast<std::int32_t>(20 - nice);
+  if (raw_call(SYS_sched_getscheduler, 0) != SCHED_OTHER) return;
+  raw_call(SYS_sched_setattr, 0, as_argument(&attributes), 0);
+}
 
 }  // namespace deadheat::watch

@@ -43,4 +43,8 @@ std::size_t peek_bytes(Address address, void* to, std::size_t bytes);
 void wait_while(const volatile void* word, std::uint32_t value, std::uint64_t nanoseconds);
 void wake_waiters(const volatile void* word);
 
+// Threads stand until we have run: a short slice makes us the next one to run on a busy machine (since Linux 6.12;
+// before it this does nothing). Our share of the processor stays the same.
+void ask_to_run_soon();
+
 }  // namespace deadheat::watch

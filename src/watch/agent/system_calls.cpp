@@ -16,6 +16,7 @@ namespace {
 void finish_before_filter(const deadheat::Confining& confining) {
   if (confining.kind == deadheat::Confinement::kNone) return;
   if (!is_watching() || !is_own_process()) return;
+  note_confined();
   finish_watching("the program confines its system calls (seccomp): watching ends here");
 }
 

@@ -23,7 +23,7 @@ constinit bool has_end_key = false;
 // Before the first code of the program.
 void begin(ThreadRecord& record) {
   record.trap.seems_blocked = unblock_trap() || record.inherits_blocked_trap;
-  if (!is_watching()) return give_back(record);
+  if (!keeps_threads()) return give_back(record);
   begin_thread(record);
   if (has_end_key) pthread_setspecific(end_key, &record);
   wake_control();
@@ -46,7 +46,7 @@ int begin_c11(void* argument) {
 }
 
 ThreadRecord* prepare_record(void* argument) {
-  if (!is_watching()) return nullptr;
+  if (!keeps_threads()) return nullptr;
   ThreadRecord* const record = take_record();
   if (record == nullptr) return nullptr;
   record->argument = argument;

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include <cerrno>
+#include <cstddef>
 
 namespace deadheat::watch {
 
@@ -94,9 +95,7 @@ void end_record(ThreadRecord& record) {
   give_back(record);
 }
 
-}  // namespace
-
-ThreadRecord* take_record() {
+ThreadRecord* try_to_take_record() {
   for (std::uint32_t at = 0; at < kMostThreads; ++at) {
     ThreadRecord& record = records[at];
     if (record.is_taken.load(std::memory_order_relaxed) ||
@@ -109,6 +108,27 @@ ThreadRecord* take_record() {
     record.trap = {};
     return &record;
   }
+  return nullptr;
+}
+
+// Threads whose end nobody has seen: in a running process nothing tells. Not by the list in /proc, which can miss
+// threads while others come and go.
+void end_records_of_the_dead() {
+  const long process = raw_call(SYS_getpid);
+  const std::uint32_t used = used_records.load(std::memory_order_relaxed);
+  for (std::uint32_t at = 0; at < used; ++at) {
+    ThreadRecord& record = records[at];
+    if (!record.is_live.load(std::memory_order_acquire)) continue;  // pairs with make_live()
+    if (raw_call(SYS_tgkill, process, static_cast<long>(record.system_number), 0) == -ESRCH) end_record(record);
+  }
+}
+
+}  // namespace
+
+ThreadRecord* take_record() {
+  if (ThreadRecord* const record = try_to_take_record()) return record;
+  end_records_of_the_dead();
+  if (ThreadRecord* const record = try_to_take_record()) return record;
   thread_counts.uncovered.fetch_add(1, std::memory_order_relaxed);
   return nullptr;
 }
@@ -163,6 +183,17 @@ void forget_threads() {
     records[at].is_live.store(false, std::memory_order_relaxed);
     records[at].pointer.store(0, std::memory_order_relaxed);
   }
+}
+
+AttachRecords describe_records() {
+  AttachRecords all;
+  all.first = reinterpret_cast<std::uint64_t>(records);
+  all.count = kMostThreads;
+  all.size = sizeof(ThreadRecord);
+  all.is_live_at = offsetof(ThreadRecord, is_live);
+  all.system_number_at = offsetof(ThreadRecord, system_number);
+  all.trap_is_blocked_at = offsetof(ThreadRecord, trap) + offsetof(TrapView, seems_blocked);
+  return all;
 }
 
 ThreadRecord* find_by_number(std::uint32_t system_number) {
@@ -251,12 +282,7 @@ void reconcile_threads(std::uint32_t own_number) {
   ThreadNumbers& now = numbers_seen[latest_numbers];
   now.count = list_threads(now.all, 2 * kMostThreads);
   if (now.count == 0) return;
-  const std::uint32_t used = used_records.load(std::memory_order_relaxed);
-  for (std::uint32_t at = 0; at < used; ++at) {
-    ThreadRecord& record = records[at];
-    if (!record.is_live.load(std::memory_order_relaxed) || now.has(record.system_number)) continue;
-    end_record(record);
-  }
+  end_records_of_the_dead();
   for (std::uint32_t at = 0; at < now.count; ++at) {
     const std::uint32_t number = now.all[at];
     // One that is new may be about to begin by itself.

@@ -99,6 +99,8 @@ void end_thread();
 
 // For a thread that runs already; its pointer is 0 if nobody knows it. False if it cannot be watched.
 bool adopt_thread(const AttachThread& thread);
+// For whoever takes the agent out of a running process: what the threads want of SIGTRAP.
+[[nodiscard]] AttachRecords describe_records();
 // nullptr if no thread with a record has that number.
 [[nodiscard]] ThreadRecord* find_by_number(std::uint32_t system_number);
 // The calling thread is the one of that record, which nobody knew the pointer of.

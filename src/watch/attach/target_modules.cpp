@@ -117,25 +117,23 @@ std::vector<CallWord> call_words(const ElfImage& image) {
   const auto symbols = image.section(".dynsym");
   const auto names = image.section(".dynstr");
   std::vector<CallWord> words;
-  std::vector<CallWord> loaded;
   std::set<std::uint64_t> addresses;
   for (const char* const table : {".rela.plt", ".rela.dyn"}) {
     const auto relocations = image.section(table);
     for (std::size_t at = 0; at < entries_in<Elf64_Rela>(relocations); ++at) {
       const auto relocation = entry_of<Elf64_Rela>(relocations->bytes, at);
       const auto type = ELF64_R_TYPE(relocation.r_info);
-      if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
+      if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT && type != R_X86_64_64) continue;
       if (ELF64_R_SYM(relocation.r_info) >= entries_in<Elf64_Sym>(symbols)) continue;
       const auto symbol = entry_of<Elf64_Sym>(symbols->bytes, ELF64_R_SYM(relocation.r_info));
-      const CallWord word{text_of(names, symbol.st_name), relocation.r_offset};
-      if (word.address % sizeof(std::uint64_t) != 0) continue;
-      (type == R_X86_64_JUMP_SLOT ? words : loaded).push_back(word);
-      if (type == R_X86_64_GLOB_DAT) addresses.insert(word.address);
+      const bool is_aligned = relocation.r_offset % sizeof(std::uint64_t) == 0;
+      words.push_back({text_of(names, symbol.st_name), relocation.r_offset, is_aligned && type != R_X86_64_64});
+      if (type == R_X86_64_GLOB_DAT) addresses.insert(relocation.r_offset);
     }
   }
   const std::set<std::uint64_t> used = otherwise_used(image, addresses);
-  for (const CallWord& word : loaded) {
-    if (!used.contains(word.address)) words.push_back(word);
+  for (CallWord& word : words) {
+    if (used.contains(word.address)) word.is_only_called = false;
   }
   return words;
 }

@@ -48,10 +48,11 @@ struct TargetModule {
 struct CallWord {
   std::string_view name;
   std::uint64_t address = 0;
+  // By calls and jumps, and nothing else: of a word that code loads, the address may be kept and called when the agent
+  // has gone.
+  bool is_only_called = true;
 };
 
-// Only words that calls and jumps read, and nothing else: of a word that code loads, the address may be kept and
-// called when the agent has gone.
 [[nodiscard]] std::vector<CallWord> call_words(const ElfImage& image);
 
 }  // namespace deadheat::watch

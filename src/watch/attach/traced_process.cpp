@@ -14,6 +14,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 #include <thread>
 
 namespace deadheat::watch {
@@ -36,8 +38,7 @@ std::string status_line(const std::string& path, std::string_view name) {
 }
 
 // By the clock, as a thread in an uninterruptible call would keep us for ever.
-bool wait_for_change(pid_t thread, int& status) {
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+bool wait_for_change(pid_t thread, int& status, std::chrono::steady_clock::time_point deadline) {
   for (int tries = 0;; ++tries) {
     const pid_t seen = waitpid(thread, &status, __WALL | WNOHANG);
     if (seen == thread) return true;
@@ -45,6 +46,10 @@ bool wait_for_change(pid_t thread, int& status) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     if (tries > 20) std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
+}
+
+bool wait_for_change(pid_t thread, int& status) {
+  return wait_for_change(thread, status, std::chrono::steady_clock::now() + kPatience);
 }
 
 bool is_event_stop(int status) { return WIFSTOPPED(status) && status >> 16 == kStopEvent; }
@@ -69,6 +74,13 @@ std::string status_of_thread(pid_t process, pid_t thread, std::string_view name)
   return status_line(fmt::format("/proc/{}/task/{}/status", process, thread), name);
 }
 
+std::uint32_t inner_number(pid_t process, pid_t thread) {
+  std::istringstream numbers(status_of_thread(process, thread, "NSpid"));
+  std::uint32_t last = static_cast<std::uint32_t>(thread);
+  for (std::uint32_t number = 0; numbers >> number;) last = number;
+  return last;
+}
+
 std::vector<pid_t> threads_of(pid_t process) {
   std::vector<pid_t> numbers;
   std::error_code error;
@@ -78,11 +90,37 @@ std::vector<pid_t> threads_of(pid_t process) {
   return numbers;
 }
 
+std::string command_of(pid_t process) {
+  constexpr std::size_t kMost = 120;
+  std::ifstream file(fmt::format("/proc/{}/cmdline", process), std::ios::binary);
+  std::string words{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  for (char& letter : words) {
+    if (static_cast<unsigned char>(letter) < ' ') letter = ' ';
+  }
+  while (words.ends_with(' ')) words.pop_back();
+  if (words.size() > kMost) words = words.substr(0, kMost) + "...";
+  return words;
+}
+
+bool is_traced_by_us(pid_t process) {
+  const std::vector<pid_t> threads = threads_of(process);
+  return std::any_of(threads.begin(), threads.end(), [&](pid_t thread) {
+    const std::string tracer = status_of_thread(process, thread, "TracerPid");
+    const std::string name = tracer.empty() || tracer == "0" ? "" : status_line("/proc/" + tracer + "/status", "Name");
+    return name == kKeeperName || name == "deadheat";
+  });
+}
+
 std::string reason_against_tracing(pid_t process) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (is_traced_by_us(process) && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
   const std::string tracer = status_of(process, "TracerPid");
   if (tracer.empty()) return fmt::format("there is no process {}", process);
   if (tracer != "0") {
-    return fmt::format("process {} is traced by process {} (a debugger, strace?): end that first", process, tracer);
+    return fmt::format("process {} is traced by process {} ('{}'): end that first", process, tracer,
+                       command_of(static_cast<pid_t>(std::strtol(tracer.c_str(), nullptr, 10))));
   }
   if (process == getpid()) return "a process cannot watch itself";
   const std::string state = status_of(process, "State");
@@ -122,7 +160,8 @@ Error not_permitted(pid_t process, int error) {
 Result<std::unique_ptr<TracedProcess>> TracedProcess::stop(pid_t process) {
   if (std::string reason = reason_against_tracing(process); !reason.empty()) return Error{ErrorCode::kIo, reason};
   std::unique_ptr<TracedProcess> traced(new TracedProcess(process));
-  if (const Status status = traced->seize_all(); !status.ok()) return status.error();
+  bool has_new = false;
+  if (const Status status = traced->stop_new_threads(has_new); !status.ok()) return status.error();
   traced->memory_ = open(fmt::format("/proc/{}/mem", process).c_str(), O_RDWR | O_CLOEXEC);
   if (traced->memory_ < 0) return not_permitted(process, errno);
   return traced;
@@ -135,17 +174,19 @@ TracedProcess::~TracedProcess() {
 }
 
 // Threads may be created while others are being stopped.
-Status TracedProcess::seize_all() {
-  for (bool has_new = true; has_new;) {
-    has_new = false;
+Status TracedProcess::stop_new_threads(bool& has_new) {
+  has_new = false;
+  for (bool is_growing = true; is_growing;) {
+    is_growing = false;
     for (const pid_t number : threads_of(process_)) {
       const bool is_known = std::any_of(threads_.begin(), threads_.end(),
                                         [&](const StoppedThread& thread) { return thread.number == number; });
       if (is_known) continue;
       const std::size_t before = threads_.size();
       if (const Status status = seize(number); !status.ok()) return status.error();
-      has_new = has_new || threads_.size() != before;
+      is_growing = is_growing || threads_.size() != before;
     }
+    has_new = has_new || is_growing;
   }
   if (threads_.empty()) return process_ended(process_);
   return {};
@@ -161,10 +202,54 @@ Status TracedProcess::seize(pid_t thread) {
   StoppedThread stopped;
   stopped.number = thread;
   if (const Status status = wait_for_stop(thread); !status.ok()) return status.error();
-  if (ptrace(PTRACE_GETREGS, thread, nullptr, &stopped.registers) != 0) return {};  // it has ended
-  ptrace(PTRACE_GETSIGMASK, thread, reinterpret_cast<void*>(sizeof stopped.blocked_signals), &stopped.blocked_signals);
-  threads_.push_back(stopped);
+  if (look_at(stopped)) threads_.push_back(stopped);  // otherwise it has ended
   return {};
+}
+
+bool TracedProcess::look_at(StoppedThread& thread) const {
+  if (ptrace(PTRACE_GETREGS, thread.number, nullptr, &thread.registers) != 0) return false;
+  ptrace(PTRACE_GETSIGMASK, thread.number, reinterpret_cast<void*>(sizeof thread.blocked_signals),
+         &thread.blocked_signals);
+  return true;
+}
+
+// To the beginning or the end of one. False: it takes too long, or the thread has ended.
+bool TracedProcess::run_until_call(pid_t thread, std::chrono::steady_clock::time_point deadline, bool& has_ended) {
+  int signal = 0;
+  for (;;) {
+    resume(thread, PTRACE_SYSCALL, signal);
+    int status = 0;
+    if (!wait_for_change(thread, status, deadline)) return false;
+    has_ended = !WIFSTOPPED(status);
+    if (has_ended) return false;
+    if (WSTOPSIG(status) == kSystemCallStop) return true;
+    signal = is_event_stop(status) ? 0 : WSTOPSIG(status);
+  }
+}
+
+bool TracedProcess::drive_out(pid_t number, const std::function<bool(const StoppedThread&)>& is_inside,
+                              std::chrono::microseconds patience) {
+  const auto found = std::find_if(threads_.begin(), threads_.end(),
+                                  [&](const StoppedThread& thread) { return thread.number == number; });
+  if (found == threads_.end()) return false;
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  bool has_ended = false;
+  bool stands = false;
+  while (!stands && run_until_call(number, deadline, has_ended)) {
+    StoppedThread seen = *found;
+    stands = !look_at(seen) || !is_inside(seen);
+  }
+  // From wherever that is into the stop that the others are in.
+  if (!has_ended) {
+    ptrace(PTRACE_INTERRUPT, number, nullptr, nullptr);
+    if (stands) resume(number, PTRACE_CONT, 0);
+    has_ended = !wait_for_stop(number).ok();
+  }
+  if (has_ended || !look_at(*found)) {
+    threads_.erase(found);
+    return false;
+  }
+  return !is_inside(*found);
 }
 
 Status TracedProcess::wait_for_stop(pid_t thread) {
