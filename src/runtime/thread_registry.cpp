@@ -180,6 +180,7 @@ ThreadState& register_self() {
     activate(*thread);
     start_sampling_control();
     watch_end_of_thread();
+    greet_unannounced_thread(*thread);
   }
   return *current.state;
 }

@@ -46,6 +46,7 @@ Address first_not_benign(Address begin, Address /*end*/) { return begin; }
 void ensure_started() {}
 bool takes_slow_path(const ThreadState& /*thread*/) { return false; }
 void watch_end_of_thread() {}
+void greet_unannounced_thread(ThreadState& /*thread*/) {}
 void send_notice(const char* /*text*/) {}
 void start_sampling_control() {}
 void keep_sampling_of(const ThreadState& /*thread*/) {}

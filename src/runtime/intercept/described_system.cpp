@@ -3,6 +3,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <obstack.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -170,3 +171,17 @@ DEADHEAT_DESCRIBE(ctermid, kNotNull, writes_text(0))
 DEADHEAT_DESCRIBE(openpty, kZero, writes(1, sizeof(int)), writes(2, sizeof(int)), writes_text(3),
                   reads(4, sizeof(termios)), reads(5, sizeof(winsize)))
 DEADHEAT_DESCRIBE(getpass, kNotNull, reads_text(1), writes_text(0))
+DEADHEAT_DESCRIBE(forkpty, kNotNegative, writes(1, sizeof(int)), reads(3, sizeof(termios)), reads(4, sizeof(winsize)))
+
+// Memory of other processes, and of this one.
+DEADHEAT_DESCRIBE(process_madvise, kAlways, reads_bytes(2, 3, sizeof(iovec)))
+DEADHEAT_DESCRIBE(modify_ldt, kCount, writes_result(2))
+DEADHEAT_DESCRIBE(sigstack, kZero, reads(1, 16), writes(2, 16))
+DEADHEAT_DESCRIBE(argp_parse, kAlways, updates(5, sizeof(int)))
+DEADHEAT_DESCRIBE(_obstack_begin, kAlways, updates(1, sizeof(obstack)))
+DEADHEAT_DESCRIBE(_obstack_begin_1, kAlways, updates(1, sizeof(obstack)))
+DEADHEAT_DESCRIBE(_obstack_newchunk, kAlways, updates(1, sizeof(obstack)))
+DEADHEAT_DESCRIBE(_obstack_free, kAlways, updates(1, sizeof(obstack)))
+DEADHEAT_DESCRIBE(obstack_free, kAlways, updates(1, sizeof(obstack)))
+DEADHEAT_DESCRIBE(_obstack_allocated_p, kAlways, reads(1, sizeof(obstack)))
+DEADHEAT_DESCRIBE(_obstack_memory_used, kAlways, reads(1, sizeof(obstack)))

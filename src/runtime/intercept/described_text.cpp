@@ -394,6 +394,10 @@ DEADHEAT_DESCRIBE(regerror, kAlways, writes_text(3))
 DEADHEAT_DESCRIBE(regfree, kAlways, updates(1, sizeof(regex_t)))
 DEADHEAT_DESCRIBE(re_compile_pattern, kAlways, reads_bytes(1, 2), writes(3, sizeof(regex_t)))
 DEADHEAT_DESCRIBE(re_compile_fastmap, kAlways, updates(1, sizeof(regex_t)))
+DEADHEAT_DESCRIBE_LONG(re_search_2, kNotNegative, reads(1, sizeof(regex_t)), reads_ints(2, 3), reads_ints(4, 5),
+                       writes(8, sizeof(re_registers)))
+DEADHEAT_DESCRIBE_LONG(re_match_2, kNotNegative, reads(1, sizeof(regex_t)), reads_ints(2, 3), reads_ints(4, 5),
+                       writes(7, sizeof(re_registers)))
 DEADHEAT_DESCRIBE(re_search, kAlways, reads(1, sizeof(regex_t)), reads_ints(2, 3))
 DEADHEAT_DESCRIBE(re_match, kAlways, reads(1, sizeof(regex_t)), reads_ints(2, 3))
 DEADHEAT_DESCRIBE(re_set_registers, kAlways, updates(1, sizeof(regex_t)), updates(2, 24))

@@ -131,3 +131,4 @@ DEADHEAT_ATTRIBUTE(posix_spawnattr_getschedpolicy, posix_spawnattr_setschedpolic
 DEADHEAT_ATTRIBUTE(posix_spawnattr_getschedparam, posix_spawnattr_setschedparam, kSpawn, sizeof(sched_param))
 DEADHEAT_ATTRIBUTE(posix_spawnattr_getsigdefault, posix_spawnattr_setsigdefault, kSpawn, kSignals)
 DEADHEAT_ATTRIBUTE(posix_spawnattr_getsigmask, posix_spawnattr_setsigmask, kSpawn, kSignals)
+DEADHEAT_ALSO(__sigsuspend, sigsuspend);

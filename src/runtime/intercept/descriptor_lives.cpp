@@ -26,6 +26,7 @@
 #include <cstdio>
 
 #include "runtime/hand_off.h"
+#include "runtime/intercept/described.h"
 #include "runtime/intercept/descriptor_order.h"
 #include "runtime/intercept/file_locks.h"
 #include "runtime/intercept/replace.h"
@@ -102,6 +103,7 @@ using namespace deadheat::runtime;
 
 DEADHEAT_REPLACE(int, open, const char* path, int flags, ...) {
   DEADHEAT_ORIGINAL(open);
+  report_text_read(path, DEADHEAT_CALLER);
   va_list rest;
   va_start(rest, flags);
   const unsigned mode = va_arg(rest, unsigned);  // rubbish if there is none, and then not looked at
@@ -110,6 +112,7 @@ DEADHEAT_REPLACE(int, open, const char* path, int flags, ...) {
 }
 DEADHEAT_REPLACE(int, open64, const char* path, int flags, ...) {
   DEADHEAT_ORIGINAL(open64);
+  report_text_read(path, DEADHEAT_CALLER);
   va_list rest;
   va_start(rest, flags);
   const unsigned mode = va_arg(rest, unsigned);
@@ -118,6 +121,7 @@ DEADHEAT_REPLACE(int, open64, const char* path, int flags, ...) {
 }
 DEADHEAT_REPLACE(int, openat, int directory, const char* path, int flags, ...) {
   DEADHEAT_ORIGINAL(openat);
+  report_text_read(path, DEADHEAT_CALLER);
   va_list rest;
   va_start(rest, flags);
   const unsigned mode = va_arg(rest, unsigned);
@@ -126,6 +130,7 @@ DEADHEAT_REPLACE(int, openat, int directory, const char* path, int flags, ...) {
 }
 DEADHEAT_REPLACE(int, openat64, int directory, const char* path, int flags, ...) {
   DEADHEAT_ORIGINAL(openat64);
+  report_text_read(path, DEADHEAT_CALLER);
   va_list rest;
   va_start(rest, flags);
   const unsigned mode = va_arg(rest, unsigned);
@@ -134,8 +139,25 @@ DEADHEAT_REPLACE(int, openat64, int directory, const char* path, int flags, ...)
 }
 DEADHEAT_REPLACE(int, creat, const char* path, unsigned mode) {
   DEADHEAT_ORIGINAL(creat);
+  report_text_read(path, DEADHEAT_CALLER);
   return newly_opened(original(path, mode), DEADHEAT_CALLER);
 }
+DEADHEAT_ALSO(__open, open);
+DEADHEAT_ALSO(__open64, open64);
+DEADHEAT_ALSO(creat64, creat);
+// As programs call them that were built with _FORTIFY_SOURCE.
+DEADHEAT_REPLACE(int, __open_2, const char* path, int flags) {
+  DEADHEAT_ORIGINAL(__open_2);
+  report_text_read(path, DEADHEAT_CALLER);
+  return newly_opened(original(path, flags), DEADHEAT_CALLER);
+}
+DEADHEAT_ALSO(__open64_2, __open_2);
+DEADHEAT_REPLACE(int, __openat_2, int directory, const char* path, int flags) {
+  DEADHEAT_ORIGINAL(__openat_2);
+  report_text_read(path, DEADHEAT_CALLER);
+  return newly_opened(original(directory, path, flags), DEADHEAT_CALLER);
+}
+DEADHEAT_ALSO(__openat64_2, __openat_2);
 DEADHEAT_REPLACE(int, eventfd, unsigned count, int flags) {
   DEADHEAT_ORIGINAL(eventfd);
   return newly_opened(original(count, flags), DEADHEAT_CALLER, Made::kHere);
@@ -371,3 +393,43 @@ DEADHEAT_REPLACE(int, pselect, int limit, fd_set* readable, fd_set* writable, fd
   report_selected(limit, failed, result, DEADHEAT_CALLER);
   return result;
 }
+
+DEADHEAT_REPLACE(int, __poll_chk, pollfd* requests, nfds_t count, int timeout, std::size_t room) {
+  DEADHEAT_ORIGINAL(__poll_chk);
+  const int result = original(requests, count, timeout, room);
+  report_polled(requests, count, result, DEADHEAT_CALLER);
+  return result;
+}
+DEADHEAT_REPLACE(int, __ppoll_chk, pollfd* requests, nfds_t count, const void* timeout, const void* signals,
+                 std::size_t room) {
+  DEADHEAT_ORIGINAL(__ppoll_chk);
+  const int result = original(requests, count, timeout, signals, room);
+  report_polled(requests, count, result, DEADHEAT_CALLER);
+  return result;
+}
+DEADHEAT_ALSO(__poll, poll);
+DEADHEAT_ALSO(__select, select);
+DEADHEAT_ALSO(__close, close);
+DEADHEAT_ALSO(_IO_fclose, fclose);
+DEADHEAT_ALSO(__dup2, dup2);
+DEADHEAT_ALSO(__pipe, pipe);
+DEADHEAT_ALSO(__connect, connect);
+DEADHEAT_ALSO(__fcntl, fcntl);
+
+// Temporary files: the template becomes the name.
+#define DEADHEAT_MAKES_FILE(name, arguments, ...)                             \
+  DEADHEAT_REPLACE(int, name, __VA_ARGS__) {                                  \
+    DEADHEAT_ORIGINAL(name);                                                  \
+    report_text_read(text, DEADHEAT_CALLER);                                  \
+    const int descriptor = newly_opened(original arguments, DEADHEAT_CALLER); \
+    if (descriptor >= 0) report_text_written(text, DEADHEAT_CALLER);          \
+    return descriptor;                                                        \
+  }
+DEADHEAT_MAKES_FILE(mkstemp, (text), char* text)
+DEADHEAT_MAKES_FILE(mkostemp, (text, flags), char* text, int flags)
+DEADHEAT_MAKES_FILE(mkstemps, (text, suffix), char* text, int suffix)
+DEADHEAT_MAKES_FILE(mkostemps, (text, suffix, flags), char* text, int suffix, int flags)
+DEADHEAT_ALSO(mkstemp64, mkstemp);
+DEADHEAT_ALSO(mkostemp64, mkostemp);
+DEADHEAT_ALSO(mkstemps64, mkstemps);
+DEADHEAT_ALSO(mkostemps64, mkostemps);

@@ -258,3 +258,30 @@ DEADHEAT_REPLACE(int, eventfd_write, int descriptor, std::uint64_t value) {
   before_sending(descriptor, DEADHEAT_CALLER);
   return original(descriptor, value);
 }
+
+// The same under other names, and as programs call them that were built with _FORTIFY_SOURCE.
+DEADHEAT_ALSO(__read, read);
+DEADHEAT_ALSO(__write, write);
+DEADHEAT_ALSO(__pread64, pread64);
+DEADHEAT_ALSO(__pwrite64, pwrite64);
+DEADHEAT_ALSO(__send, send);
+DEADHEAT_ALSO(preadv64v2, preadv2);
+DEADHEAT_ALSO(pwritev64v2, pwritev2);
+DEADHEAT_REPLACE(Count, __pread_chk, int descriptor, void* buffer, std::size_t size, Offset offset, std::size_t room) {
+  DEADHEAT_ORIGINAL(__pread_chk);
+  const Count count = original(descriptor, buffer, size, offset, room);
+  report_received(descriptor, buffer, count, DEADHEAT_CALLER);
+  return count;
+}
+DEADHEAT_ALSO(__pread64_chk, __pread_chk);
+DEADHEAT_REPLACE(Count, __recvfrom_chk, int descriptor, void* buffer, std::size_t size, std::size_t room, int flags,
+                 void* address, socklen_t* address_size) {
+  DEADHEAT_ORIGINAL(__recvfrom_chk);
+  const Count count = original(descriptor, buffer, size, room, flags, address, address_size);
+  report_received(descriptor, buffer, count, DEADHEAT_CALLER);
+  if (count >= 0 && address != nullptr && address_size != nullptr) {
+    report_written(address, *address_size, DEADHEAT_CALLER);
+    report_written(address_size, sizeof(*address_size), DEADHEAT_CALLER);
+  }
+  return count;
+}

@@ -108,3 +108,16 @@ DEADHEAT_REPLACE(int, mq_notify, mqd_t queue, const sigevent* event) {
   if (result != 0) drop_notice(notice);
   return result;
 }
+DEADHEAT_REPLACE(int, mq_getattr, mqd_t queue, mq_attr* attributes) {
+  DEADHEAT_ORIGINAL(mq_getattr);
+  const int result = original(queue, attributes);
+  if (result == 0) report_written(attributes, sizeof(*attributes), DEADHEAT_CALLER);
+  return result;
+}
+DEADHEAT_REPLACE(int, mq_setattr, mqd_t queue, const mq_attr* attributes, mq_attr* old) {
+  DEADHEAT_ORIGINAL(mq_setattr);
+  report_read(attributes, sizeof(*attributes), DEADHEAT_CALLER);
+  const int result = original(queue, attributes, old);
+  if (result == 0) report_written(old, sizeof(*old), DEADHEAT_CALLER);
+  return result;
+}

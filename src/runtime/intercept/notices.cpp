@@ -6,6 +6,7 @@
 #include "runtime/intercept/interceptor.h"
 #include "runtime/intercept/kernel_order.h"
 #include "runtime/intercept/preparation.h"
+#include "runtime/on_sync.h"
 #include "runtime/page_source.h"
 
 namespace deadheat::runtime {
@@ -30,7 +31,15 @@ void run_notice(sigval value) {
   function(given);
 }
 
+constinit char unannounced_threads = 0;  // a tag
+
 }  // namespace
+
+void give_to_unannounced(Address code) {
+  if (is_observing()) on_happens_before(self(), address_of(&unannounced_threads), code);
+}
+
+void greet_unannounced_thread(ThreadState& thread) { on_happens_after(thread, address_of(&unannounced_threads), 0); }
 
 Notice* make_notice(sigevent& event, NoticeLife life) {
   const RuntimeScope scope;

@@ -23,4 +23,8 @@ void name_notice(Notice* notice, std::uint16_t tag);
 // It will not be called. nullptr is fine.
 void drop_notice(Notice* notice);
 
+// Where libc copies the event to a place that is not ours to change. The thread will be new, and register
+// itself: what was given to all such threads comes before it.
+void give_to_unannounced(Address code);
+
 }  // namespace deadheat::runtime

@@ -7,6 +7,8 @@
 
 namespace deadheat::runtime {
 
+struct ThreadState;
+
 // Once, in the main thread, as early as possible and before runtime_is_ready is
 // set: the key that sees threads end, the exit and fork handlers. Handlers that
 // are registered first run last at exit and right around the fork, so nothing of
@@ -22,6 +24,9 @@ void prepare_forks();
 // pthread_create calls it for new threads; a thread that registers itself as a
 // root needs it, too. Calling it again does nothing.
 void watch_end_of_thread();
+
+// A thread has registered itself: what it was made for may be known all the same (notices.h).
+void greet_unannounced_thread(ThreadState& thread);
 
 // The current thread has finished as far as the runtime is concerned and is now
 // in the hands of libc: it stays inside the runtime for ever.

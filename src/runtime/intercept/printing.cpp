@@ -142,3 +142,5 @@ DEADHEAT_REPLACE(int, __asprintf_chk, char** result, int flag, const char* forma
   report_written(result, sizeof(*result), DEADHEAT_CALLER);
   return length < 0 ? length : report_result(*result, kNoLimit, length, DEADHEAT_CALLER);
 }
+
+DEADHEAT_ALSO(__asprintf, asprintf);

@@ -232,3 +232,6 @@ DEADHEAT_REPLACE(int, waitid, int kind, unsigned which, siginfo_t* information, 
   if (has_ended) after_child();
   return result;
 }
+DEADHEAT_ALSO(__wait, wait);
+DEADHEAT_ALSO(__waitpid, waitpid);
+DEADHEAT_ALSO(_IO_popen, popen);

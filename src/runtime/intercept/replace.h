@@ -31,6 +31,11 @@
   extern "C" __attribute__((visibility("default"))) result replaced_##name(__VA_ARGS__) __asm__(#name); \
   extern "C" __attribute__((visibility("default"))) result replaced_##name(__VA_ARGS__)
 
+// Another name that libc has for a function, for one that is replaced in the same file.
+#define DEADHEAT_ALSO(other, name)                       \
+  extern "C" __attribute__((visibility("default"), weak, \
+                            alias(#name))) decltype(replaced_##name) also_##other __asm__(#other)
+
 // Declares `original`, a pointer to the function that we stand in front of. Its
 // name goes into the list that find_all_real() works through.
 #define DEADHEAT_ORIGINAL(name)                                                                  \

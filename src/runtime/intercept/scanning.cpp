@@ -198,3 +198,7 @@ DEADHEAT_SCANS(char, __isoc23_sscanf, __isoc23_fscanf, __isoc23_scanf, __isoc23_
 DEADHEAT_SCANS(wchar_t, swscanf, fwscanf, wscanf, vswscanf, vfwscanf, vwscanf)
 DEADHEAT_SCANS(wchar_t, __isoc99_swscanf, __isoc99_fwscanf, __isoc99_wscanf, __isoc99_vswscanf, __isoc99_vfwscanf,
                __isoc99_vwscanf)
+
+DEADHEAT_ALSO(_IO_sscanf, sscanf);
+DEADHEAT_ALSO(__vsscanf, vsscanf);
+DEADHEAT_ALSO(__vfscanf, vfscanf);

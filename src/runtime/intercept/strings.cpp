@@ -311,20 +311,38 @@ DEADHEAT_REPLACE(char*, __strndup, const char* text, std::size_t limit) {
 
 // A token is cut out of the string by a terminator; `rest` remembers where to go
 // on. The walk reads from where it began to that place.
-DEADHEAT_REPLACE(char*, strtok_r, char* text, const char* delimiters, char** rest) {
-  DEADHEAT_ORIGINAL(strtok_r);
+namespace deadheat::runtime {
+namespace {
+
+template <class Original>
+char* take_token(Original* original, char* text, const char* delimiters, char** rest, Address code) {
   const char* const begin = text != nullptr ? text : *rest;
   const bool continues = text == nullptr;
   char* const token = original(text, delimiters, rest);
   if (!is_observing_accesses()) return token;
-  on_read(delimiters, length_of(delimiters) + 1, DEADHEAT_CALLER);
-  if (continues) on_read(rest, sizeof(*rest), DEADHEAT_CALLER);
-  on_write(rest, sizeof(*rest), DEADHEAT_CALLER);
+  on_read(delimiters, length_of(delimiters) + 1, code);
+  if (continues) on_read(rest, sizeof(*rest), code);
+  on_write(rest, sizeof(*rest), code);
   if (begin != nullptr && *rest >= begin) {
-    on_read(begin, static_cast<std::size_t>(*rest - begin), DEADHEAT_CALLER);
-    if (token != nullptr && *rest > begin && (*rest)[-1] == 0) on_write(*rest - 1, 1, DEADHEAT_CALLER);
+    on_read(begin, static_cast<std::size_t>(*rest - begin), code);
+    if (token != nullptr && *rest > begin && (*rest)[-1] == 0) on_write(*rest - 1, 1, code);
   }
   return token;
+}
+
+// Where strtok goes on, for all threads: libc's own place is not to be seen.
+constinit char* rest_of_text = nullptr;
+
+}  // namespace
+}  // namespace deadheat::runtime
+
+DEADHEAT_REPLACE(char*, strtok_r, char* text, const char* delimiters, char** rest) {
+  DEADHEAT_ORIGINAL(strtok_r);
+  return take_token(original, text, delimiters, rest, DEADHEAT_CALLER);
+}
+DEADHEAT_REPLACE(char*, strtok, char* text, const char* delimiters) {
+  static constinit RealFunction<decltype(replaced_strtok_r)> original;
+  return take_token(original.get("strtok_r"), text, delimiters, &rest_of_text, DEADHEAT_CALLER);
 }
 DEADHEAT_REPLACE(char*, strsep, char** text, const char* delimiters) {
   DEADHEAT_ORIGINAL(strsep);
@@ -339,3 +357,5 @@ DEADHEAT_REPLACE(char*, strsep, char** text, const char* delimiters) {
   if (*text != nullptr) on_write(token + length, 1, DEADHEAT_CALLER);
   return token;
 }
+DEADHEAT_ALSO(__strtok_r, strtok_r);
+DEADHEAT_ALSO(__stpncpy, stpncpy);

@@ -277,3 +277,4 @@ DEADHEAT_REPLACE(int, __xpg_strerror_r, int error, char* buffer, std::size_t siz
   if (size != 0) report_text_written(buffer, DEADHEAT_CALLER);
   return result;
 }
+DEADHEAT_ALSO(__strerror_r, strerror_r);

@@ -8,6 +8,7 @@
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
+#include <sys/shm.h>
 
 #include <cstdarg>
 #include <cstddef>
@@ -164,6 +165,14 @@ DEADHEAT_REPLACE(int, msgctl, int queue, int command, msqid_ds* about) {
   }
   const int result = original(queue, command, about);
   if (result >= 0 && (command == IPC_STAT || command == MSG_STAT))
+    report_written(about, sizeof(*about), DEADHEAT_CALLER);
+  return result;
+}
+DEADHEAT_REPLACE(int, shmctl, int segment, int command, shmid_ds* about) {
+  DEADHEAT_ORIGINAL(shmctl);
+  if (command == IPC_SET) report_read(about, sizeof(*about), DEADHEAT_CALLER);
+  const int result = original(segment, command, about);
+  if (result >= 0 && (command == IPC_STAT || command == SHM_STAT))
     report_written(about, sizeof(*about), DEADHEAT_CALLER);
   return result;
 }

@@ -92,3 +92,9 @@ DEADHEAT_REPLACE(int, timerfd_settime, int descriptor, int flags, const itimersp
   if (result == 0) report_written(old, sizeof(*old), DEADHEAT_CALLER);
   return result;
 }
+DEADHEAT_REPLACE(int, timerfd_gettime, int descriptor, itimerspec* value) {
+  DEADHEAT_ORIGINAL(timerfd_gettime);
+  const int result = original(descriptor, value);
+  if (result == 0) report_written(value, sizeof(*value), DEADHEAT_CALLER);
+  return result;
+}
