@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "cli/program_file.h"
 #include "cli/program_words.h"
 #include "cli/record_session.h"
+#include "watch/refuse_runtime.h"
 
 namespace deadheat {
 
@@ -109,6 +111,9 @@ ExitCode record_program(RecordOptions& options) {
     print_error(lookup.error.message);
     return exit_code(static_cast<int>(lookup.error.failure));
   }
+  const char* const library_path = std::getenv("LD_LIBRARY_PATH");
+  const Status status = watch::refuse_runtime_of(lookup.path, library_path == nullptr ? "" : library_path);
+  if (!status.ok()) return failed(status.error(), ExitCode::kFailure);
   const auto layout = find_install_layout();
   if (!layout.ok()) return failed(layout.error(), ExitCode::kFailure);
   RecordPlan plan;

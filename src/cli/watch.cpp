@@ -33,6 +33,7 @@
 #include "watch/attach/traced_process.h"
 #include "watch/choose_modules.h"
 #include "watch/find_sites.h"
+#include "watch/refuse_runtime.h"
 #include "watch/site_file.h"
 
 namespace deadheat {
@@ -135,8 +136,10 @@ class SharedTable {
 // Of the program and the libraries that were named. Errors: those of choose_modules() and
 // find_sites(); kInvalid if there is nothing to watch.
 Result<std::vector<std::byte>> site_table_of(const std::string& path, const WatchOptions& options) {
-  const char* const library_path = std::getenv("LD_LIBRARY_PATH");
-  const auto modules = watch::choose_modules(path, options.modules, library_path == nullptr ? "" : library_path);
+  const char* const set_path = std::getenv("LD_LIBRARY_PATH");
+  const std::string library_path = set_path == nullptr ? "" : set_path;
+  if (const Status status = watch::refuse_runtime_of(path, library_path); !status.ok()) return status.error();
+  const auto modules = watch::choose_modules(path, options.modules, library_path);
   if (!modules.ok()) return modules.error();
   std::vector<watch::ModuleSites> all;
   std::size_t count = 0;
@@ -158,6 +161,7 @@ Error cannot_watch_file(pid_t process, std::string_view why) {
 Result<std::vector<std::byte>> site_table_of(pid_t process, const WatchOptions& options, std::string& program) {
   if (std::string reason = watch::reason_against_tracing(process); !reason.empty())
     return Error{ErrorCode::kIo, reason};
+  if (const Status status = watch::refuse_runtime_of(process); !status.ok()) return status.error();
   const auto modules = watch::choose_modules(process, options.modules);
   if (!modules.ok()) return modules.error();
   program = modules.value().front();

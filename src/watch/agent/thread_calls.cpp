@@ -29,11 +29,23 @@ void begin(ThreadRecord& record) {
   wake_control();
 }
 
+// libc keeps in the thread's own memory, behind its thread pointer, by which function it was begun. Nobody reads that
+// any more, but it would look as if the thread could come back to us for all its life.
+void forget_beginning(const ThreadRecord& record, const void* ours, void* theirs) {
+  constexpr Address kMostBehind = 4096;
+  const Address begin = thread_pointer();
+  const Address end = record.stack_end < begin + kMostBehind ? record.stack_end : begin + kMostBehind;
+  for (Address at = begin; at + sizeof(void*) <= end; at += sizeof(void*)) {
+    if (*reinterpret_cast<void**>(at) == ours) *reinterpret_cast<void**>(at) = theirs;
+  }
+}
+
 void* begin_posix(void* argument) {
   auto& record = *static_cast<ThreadRecord*>(argument);
   const auto function = record.begin;
   void* const own_argument = record.argument;
   begin(record);
+  forget_beginning(record, reinterpret_cast<const void*>(&begin_posix), reinterpret_cast<void*>(function));
   return function(own_argument);
 }
 
@@ -42,6 +54,7 @@ int begin_c11(void* argument) {
   const auto function = record.begin_c11;
   void* const own_argument = record.argument;
   begin(record);
+  forget_beginning(record, reinterpret_cast<const void*>(&begin_c11), reinterpret_cast<void*>(function));
   return function(own_argument);
 }
 

@@ -20,6 +20,7 @@ namespace {
 constinit ThreadRecord records[kMostThreads] = {};
 constinit std::atomic<std::uint32_t> used_records{0};  // all taken ones are before it
 constinit SpinLock places_lock;                        // with signals blocked
+constinit SpinLock endings_lock;                       // with signals blocked
 
 // With the lock held. False if there is no place for it.
 bool enter_place_locked(ThreadRecord& record, std::uint64_t pointer) {
@@ -114,6 +115,9 @@ ThreadRecord* try_to_take_record() {
 // Threads whose end nobody has seen: in a running process nothing tells. Not by the list in /proc, which can miss
 // threads while others come and go.
 void end_records_of_the_dead() {
+  // One at a time: what another one has ended may live again by the time that we end it.
+  const SignalsBlocked blocked;
+  const SpinHolder hold(endings_lock);
   const long process = raw_call(SYS_getpid);
   const std::uint32_t used = used_records.load(std::memory_order_relaxed);
   for (std::uint32_t at = 0; at < used; ++at) {
@@ -179,6 +183,7 @@ const ThreadRecord* some_thread(std::uint64_t random) {
 
 void forget_threads() {
   places_lock.reset();
+  endings_lock.reset();
   for (std::uint32_t at = 0; at < used_records.load(std::memory_order_relaxed); ++at) {
     records[at].is_live.store(false, std::memory_order_relaxed);
     records[at].pointer.store(0, std::memory_order_relaxed);

@@ -26,6 +26,7 @@
 #include "watch/attach/target_modules.h"
 #include "watch/attach/traced_process.h"
 #include "watch/attach_block.h"
+#include "watch/refuse_runtime.h"
 
 namespace deadheat::watch {
 namespace {
@@ -117,7 +118,8 @@ Result<std::unique_ptr<TracedProcess>> stop_alone(pid_t process, SignalMasks& ma
         const CompanyFound company = meet_company(*stopped.value(), seen.value(), masks);
         if (company.what != Company::kNone) problem = {ErrorCode::kInvalid, company.reason};
         if (company.what == Company::kStays) return problem;
-        if (company.what == Company::kNone && masks.settle(*stopped.value(), blocks_trap_now)) {
+        if (company.what == Company::kNone &&
+            masks.settle(*stopped.value(), SignalMasks::Whose::kAll, blocks_trap_now)) {
           seen = mappings_of(process);
           if (!seen.ok()) return seen.error();
           mappings = std::move(seen).value();
@@ -298,6 +300,10 @@ Result<PlacedAgent> place_agent(const InjectRequest& request, pid_t watcher) {
   if (!early.ok()) return early.error();
   // Reading files takes longer than the process should stand still.
   const std::vector<TargetModule> modules = modules_of(request.process, early.value());
+  for (const TargetModule& module : modules) {
+    const std::string whose = fmt::format("process {}", request.process);
+    if (const Status status = refuse_runtime(whose, module.image, module.path); !status.ok()) return status.error();
+  }
   const CallTable table(modules, image.value());
   SignalMasks masks(modules);
   std::vector<TargetMapping> mappings;

@@ -224,7 +224,7 @@ std::string remove_agent(TracedProcess& target, const AgentPlace& place, SignalM
   AttachBlock block;
   if (!is_there || !read_value(target, place.block, block)) return {};  // exec has taken it out
   const std::set<std::uint32_t> blocking = threads_that_block(target, block.records);
-  const bool is_settled = masks.settle(target, [&](const StoppedThread& thread) {
+  const bool is_settled = masks.settle(target, SignalMasks::Whose::kOfThoseThatWant, [&](const StoppedThread& thread) {
     return attempt < kPatientAttempts && blocking.contains(inner_number(target.process(), thread.number));
   });
   if (!is_settled) return "a thread is in a function of libc that blocks signals";

@@ -16,7 +16,7 @@ namespace {
 
 // Signals that libc keeps for itself (SIGCANCEL, SIGSETXID): nobody else can block them by its functions.
 constexpr std::uint64_t kLibrarySignals = std::uint64_t{3} << 31;
-constexpr auto kDrivePatience = std::chrono::milliseconds(10);  // of one thread
+constexpr auto kDrivePatience = std::chrono::milliseconds(30);  // of one thread, on a busy machine
 constexpr int kTimesOfHelper = 3;
 constexpr std::uint64_t kMostStack = 1 << 20;
 
@@ -164,12 +164,14 @@ bool SignalMasks::is_momentary(const StoppedThread& thread) const {
   return is_inside && !has_just_put_back(thread.registers);
 }
 
-bool SignalMasks::settle(TracedProcess& target, const std::function<bool(const StoppedThread&)>& wants_block) {
+bool SignalMasks::settle(TracedProcess& target, Whose whose,
+                         const std::function<bool(const StoppedThread&)>& wants_block) {
   for (bool has_new = true; has_new;) {
     std::vector<pid_t> inside;
     for (const StoppedThread& thread : target.threads()) {
-      if (wants_block(thread) && is_in_system(target, thread)) return false;
-      if (!is_momentary(thread)) {
+      const bool wants = wants_block(thread);
+      if (wants && is_in_system(target, thread)) return false;
+      if (!is_momentary(thread) || (whose == Whose::kOfThoseThatWant && !wants)) {
         seen_inside_.erase(thread.number);
         continue;
       }

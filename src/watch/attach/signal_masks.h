@@ -36,8 +36,11 @@ class SignalMasks {
 
   // Drives all threads out of libc's moments. False: one is still in it; let the process go on and try again.
   // Threads of libc's own that block all signals for ever are told by that: they are where they were the last times.
-  // `wants_block`: the program wants SIGTRAP to be blocked in that thread.
-  [[nodiscard]] bool settle(TracedProcess& target, const std::function<bool(const StoppedThread&)>& wants_block);
+  // `wants_block`: the program wants SIGTRAP to be blocked in that thread. At the departure of an agent others do not
+  // matter: what libc has saved of their masks is right.
+  enum class Whose { kAll, kOfThoseThatWant };
+  [[nodiscard]] bool settle(TracedProcess& target, Whose whose,
+                            const std::function<bool(const StoppedThread&)>& wants_block);
 
   // Whether the program wants SIGTRAP to be blocked in that thread.
   [[nodiscard]] bool blocks_trap(const TracedProcess& target, const StoppedThread& thread,
