@@ -4,7 +4,7 @@
 #   share/doc/                    copyright, documents         all components (Documents.cmake)
 #   share/man/man1/, completion scripts of three shells        component cli
 #   lib/deadheat/                 the runtime in all its forms component runtime
-#   lib/deadheat/libdeadheat_pass.so                           component dev
+#   lib/deadheat/libdeadheat_pass.so, libdeadheat_gcc_pass.so  component dev
 #   lib/cmake/Deadheat/           find_package(Deadheat)       component dev
 #   lib/pkgconfig/deadheat.pc                                  component dev
 #   include/deadheat/             annotations for users        component dev
@@ -15,10 +15,13 @@ set(package_directory lib/cmake/Deadheat)
 
 # The runtime is built into this directory, under all its names.
 install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/deadheat/ DESTINATION lib/deadheat USE_SOURCE_PERMISSIONS COMPONENT runtime
-  PATTERN libdeadheat_pass.so EXCLUDE)
-if(TARGET deadheat_pass)
-  install(FILES $<TARGET_FILE:deadheat_pass> DESTINATION lib/deadheat COMPONENT dev)
-endif()
+  PATTERN libdeadheat_pass.so EXCLUDE
+  PATTERN libdeadheat_gcc_pass.so EXCLUDE)
+foreach(plugin deadheat_pass deadheat_gcc_pass)
+  if(TARGET ${plugin})
+    install(FILES $<TARGET_FILE:${plugin}> DESTINATION lib/deadheat COMPONENT dev)
+  endif()
+endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/deadheat DESTINATION include COMPONENT dev)
 install(FILES ${PROJECT_BINARY_DIR}/bin/deadheat-cc ${PROJECT_BINARY_DIR}/bin/deadheat-c++ DESTINATION bin COMPONENT cli)
 

@@ -2,6 +2,7 @@
 #include "instrument.h"
 
 #include "access.h"
+#include "assembly.h"
 #include "checked_mark.h"
 #include "elimination.h"
 #include "frames.h"
@@ -113,7 +114,7 @@ bool instrument_accesses(llvm::Function& function, llvm::FunctionAnalysisManager
   for (const CheckGroup& group : groups) summary.checked += group.accesses.size();
   explain(function, summary, analyses.getResult<llvm::OptimizationRemarkEmitterAnalysis>(function));
 
-  const bool has_rare = instrument_rare_accesses(function, runtime);
+  const bool has_rare = instrument_rare_accesses(function, runtime) | instrument_assembly(function, runtime, harmless);
   bool has_unchecked_code = false;
   if (makes_two_versions()) {
     const auto& target = analyses.getResult<llvm::TargetIRAnalysis>(function);
@@ -154,7 +155,7 @@ bool call_for_the_rest(llvm::Function& function, llvm::FunctionAnalysisManager& 
     runtime.call_hook(builder, access);
     if (llvm::isa<llvm::CallInst>(access.instruction)) access.instruction->eraseFromParent();
   }
-  const bool has_rare = instrument_rare_accesses(function, runtime);
+  const bool has_rare = instrument_rare_accesses(function, runtime) | instrument_assembly(function, runtime, harmless);
   return has_arguments || has_rare || !accesses.empty();
 }
 

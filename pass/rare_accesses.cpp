@@ -3,67 +3,12 @@
 
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
-#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/LowerAtomic.h"
+#include "masked_accesses.h"
 
 namespace deadheat::pass {
 
 namespace {
-
-// A vector operation under a mask: what it accesses, lane by lane.
-struct MaskedAccess {
-  llvm::IntrinsicInst* instruction = nullptr;
-  llvm::Value* address = nullptr;  // of the vector, or a vector of addresses
-  llvm::Value* mask = nullptr;
-  llvm::FixedVectorType* type = nullptr;
-  llvm::Align align;
-  Kind kind = Kind::kRead;
-  bool is_scattered = false;
-};
-
-bool is_masked_access(llvm::Instruction& instruction, MaskedAccess& access) {
-  auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-  if (call == nullptr) return false;
-  const auto alignment = [&](unsigned operand) {
-    return llvm::cast<llvm::ConstantInt>(call->getArgOperand(operand))->getMaybeAlignValue().valueOrOne();
-  };
-  llvm::Type* type = nullptr;
-  switch (call->getIntrinsicID()) {
-    case llvm::Intrinsic::masked_load:
-    case llvm::Intrinsic::masked_gather:
-      type = call->getType();
-      access = {call, call->getArgOperand(0), call->getArgOperand(2), nullptr, alignment(1), Kind::kRead, false};
-      break;
-    case llvm::Intrinsic::masked_store:
-    case llvm::Intrinsic::masked_scatter:
-      type = call->getArgOperand(0)->getType();
-      access = {call, call->getArgOperand(1), call->getArgOperand(3), nullptr, alignment(2), Kind::kWrite, false};
-      break;
-    default:
-      return false;
-  }
-  access.type = llvm::dyn_cast<llvm::FixedVectorType>(type);
-  access.is_scattered = access.address->getType()->isVectorTy();
-  return access.type != nullptr;
-}
-
-void instrument_masked(const MaskedAccess& masked, RuntimeSymbols& runtime) {
-  const llvm::DataLayout& layout = runtime.module().getDataLayout();
-  llvm::Type* element = masked.type->getElementType();
-  Access lane{masked.instruction, nullptr,     layout.getTypeStoreSize(element).getFixedValue(),
-              masked.align,       masked.kind, Flavour::kPlain};
-  lane.align = llvm::commonAlignment(masked.align, layout.getTypeStoreSize(element).getFixedValue());
-  for (unsigned index = 0; index < masked.type->getNumElements(); ++index) {
-    llvm::IRBuilder<> builder(masked.instruction);
-    llvm::Value* condition = builder.CreateExtractElement(masked.mask, index);
-    if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition); known != nullptr && known->isZero()) continue;
-    lane.address = masked.is_scattered ? builder.CreateExtractElement(masked.address, index)
-                                       : builder.CreateConstInBoundsGEP1_64(element, masked.address, index);
-    builder.SetInsertPoint(llvm::SplitBlockAndInsertIfThen(condition, masked.instruction, /*Unreachable=*/false));
-    builder.SetCurrentDebugLocation(masked.instruction->getDebugLoc());
-    runtime.call_hook(builder, lane);
-  }
-}
 
 // The order as the hooks number it: that of C++.
 std::uint32_t order_number(llvm::AtomicOrdering order) { return static_cast<std::uint32_t>(llvm::toCABI(order)); }
@@ -127,19 +72,15 @@ bool expand_atomic(llvm::AtomicRMWInst& atomic, RuntimeSymbols& runtime) {
 }  // namespace
 
 bool instrument_rare_accesses(llvm::Function& function, RuntimeSymbols& runtime) {
-  llvm::SmallVector<MaskedAccess, 4> masked;
   llvm::SmallVector<llvm::AtomicRMWInst*, 4> atomics;
   for (llvm::BasicBlock& block : function) {
     for (llvm::Instruction& instruction : block) {
       if (instruction.hasMetadata(llvm::LLVMContext::MD_nosanitize)) continue;
-      MaskedAccess access;
-      if (is_masked_access(instruction, access)) masked.push_back(access);
       auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction);
       if (atomic != nullptr && !has_hook(*atomic)) atomics.push_back(atomic);
     }
   }
-  bool changed = !masked.empty();
-  for (const MaskedAccess& access : masked) instrument_masked(access, runtime);
+  bool changed = instrument_masked_accesses(function, runtime);
   for (llvm::AtomicRMWInst* atomic : atomics) changed |= expand_atomic(*atomic, runtime);
   return changed;
 }

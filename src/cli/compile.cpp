@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -71,7 +72,8 @@ std::string help(SourceLanguage language) {
 
 enum class ShowCommand : std::uint8_t { kNo, kYes };
 
-constexpr char kPluginVersion[] = "19";
+constexpr char kPluginVersion[] = "19";     // of clang
+constexpr char kGccPluginVersion[] = "12";  // of g++
 
 struct CompileRequest {
   SourceLanguage language = SourceLanguage::kCpp;
@@ -121,6 +123,21 @@ bool is_plugin_version(const std::vector<std::string>& words) {
     if (!error && real.string().find("/llvm-") != std::string::npos) return false;
   }
   return version_text(words).find(std::string("clang version ") + kPluginVersion + ".") != std::string::npos;
+}
+
+// Debian's g++ has the version in the name of the file, and a question is saved again.
+bool is_gcc_plugin_version(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    std::error_code error;
+    const auto real = std::filesystem::canonical(find_program(word).path, error);
+    if (error || family_by_name(real.string()) != CompilerFamily::kGcc) continue;
+    const std::string name = real.filename().string();
+    const std::size_t dash = name.rfind('-');
+    const std::string version = dash == std::string::npos ? std::string() : name.substr(dash + 1);
+    if (!version.empty() && std::isdigit(static_cast<unsigned char>(version[0])) != 0)
+      return version == kGccPluginVersion;
+  }
+  return version_text(words).find(std::string(") ") + kGccPluginVersion + ".") != std::string::npos;
 }
 
 bool is_this_program(const std::string& path) {
@@ -190,16 +207,19 @@ ExitCode replace_process(const std::vector<std::string>& words) {
 Result<PassUse> pass_use(const CompileRequest& request, const Compiler& compiler, const Result<InstallLayout>& layout) {
   std::string obstacle;
   std::error_code error;
-  if (!compiler.takes_plugin) {
+  PassUse calls;
+  calls.has_gcc_plugin = compiler.family == CompilerFamily::kGcc && compiler.takes_plugin && layout.ok() &&
+                         std::filesystem::exists(layout.value().gcc_plugin(), error);
+  if (compiler.family == CompilerFamily::kGcc || !compiler.takes_plugin) {
     obstacle = fmt::format("'{}' is not clang {}", compiler.words.back(), kPluginVersion);
   } else if (!layout.ok() || !std::filesystem::exists(layout.value().pass_plugin(), error)) {
     obstacle = "the plugin is not installed";
   }
   if (obstacle.empty()) return PassUse{request.pass.value_or(PassLevel::kFull), request.explains};
-  if (request.pass == PassLevel::kCalls) return PassUse{};
+  if (request.pass == PassLevel::kCalls) return calls;
   if (request.pass) return Error{ErrorCode::kUnsupported, fmt::format("no inline checks: {}", obstacle)};
   if (request.explains) print_note(fmt::format("accesses are checked by calls: {}", obstacle));
-  return PassUse{};
+  return calls;
 }
 
 ExitCode compile(const CompileRequest& request) {
@@ -259,7 +279,8 @@ Result<Compiler> find_compiler(SourceLanguage language, const std::string& wante
     return Error{ErrorCode::kIo, fmt::format("'{}' is deadheat itself, not a compiler", words[0])};
   }
   Compiler compiler{words, family_of(words), false};
-  compiler.takes_plugin = compiler.family == CompilerFamily::kClang && is_plugin_version(words);
+  compiler.takes_plugin =
+      compiler.family == CompilerFamily::kClang ? is_plugin_version(words) : is_gcc_plugin_version(words);
   compiler.words[0] = path;
   return compiler;
 }

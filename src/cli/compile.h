@@ -21,7 +21,7 @@ enum class SourceLanguage : std::uint8_t { kC, kCpp };
 struct Compiler {
   std::vector<std::string> words;
   CompilerFamily family = CompilerFamily::kGcc;
-  bool takes_plugin = false;  // clang of the version that our plugin is for
+  bool takes_plugin = false;  // of the version that our plugin for this family is for
 };
 
 // `wanted` is what the user asked for, in words; when empty, DEADHEAT_CC or

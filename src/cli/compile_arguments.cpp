@@ -158,7 +158,9 @@ void append_compile_options(Words& words, const CommandShape& shape, CompilerFam
            {"-Wno-tsan", "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memset", "-fno-builtin-strcpy",
             "-fno-builtin-stpcpy", "-fno-builtin-strncpy", "-fno-builtin-strcat", "-fno-builtin-strncat",
             "-mmemcpy-strategy=libcall:-1:noalign", "-mmemset-strategy=libcall:-1:noalign", "-fno-tree-loop-im",
-            "-fno-hoist-adjacent-loads", "-fno-tree-partial-pre"});
+            "-fno-hoist-adjacent-loads", "-fno-tree-pre", "-fno-code-hoisting"});
+    if (pass.has_gcc_plugin && shape.stage != CompileStage::kPreprocess)
+      append(words, {"-fplugin=" + layout.gcc_plugin()});
     // ccache gives up on the second one.
     if (shape.has_counters) append(words, {"-fno-profile-values", "-fprofile-update=atomic"});
     return;

@@ -13,10 +13,13 @@
 //     g++:   -Wno-tsan, because it warns of fences, which we support. Options
 //            that keep mem* and str* calls as calls: expanded inline, g++ does
 //            not instrument them and races in them are invisible.
-//            -fno-tree-loop-im, -fno-hoist-adjacent-loads and -fno-tree-partial-pre, or it
-//            reads what the source reads only under a condition. Where coverage or a profile is
+//            -fno-tree-loop-im and -fno-hoist-adjacent-loads, or it reads what the source reads
+//            only under a condition; -fno-tree-pre and -fno-code-hoisting, or one read stands for two lines,
+//            of which perhaps one was executed. Where coverage or a profile is
 //            asked for, -fprofile-update=atomic and -fno-profile-values, or there are counters that are
 //            changed without order; -fprofile-update=single, which asks for them, is taken out.
+//            With our plugin for g++ 12 (pass/gcc): -fplugin, which calls the runtime for
+//            what -fsanitize=thread leaves out.
 //     clang: -enable-interleaved-mem-accesses=0, or the vectoriser loads more than
 //            the program does (one field of an array of structs by loading all
 //            fields), and that is reported as a race with who writes the rest.
@@ -94,6 +97,7 @@ enum class PassLevel : std::uint8_t {
 struct PassUse {
   PassLevel level = PassLevel::kNone;  // other than kNone for clang 19 only
   bool explains = false;               // remarks about what was left out and moved, and why not
+  bool has_gcc_plugin = false;         // g++: the plugin adds what g++ leaves out
 };
 
 // Arguments with each readable @file replaced by what it contains, recursively,

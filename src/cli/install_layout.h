@@ -28,6 +28,8 @@ struct InstallLayout {
   [[nodiscard]] std::string symbol_list() const { return library_directory + "/deadheat.syms"; }
   // For clang 19; may be missing, where the runtime was built without LLVM's headers.
   [[nodiscard]] std::string pass_plugin() const { return library_directory + "/libdeadheat_pass.so"; }
+  // For g++ 12; may be missing, where the runtime was built without its headers for plugins.
+  [[nodiscard]] std::string gcc_plugin() const { return library_directory + "/libdeadheat_gcc_pass.so"; }
   // Preloaded by `deadheat watch`.
   [[nodiscard]] std::string watch_agent() const { return library_directory + "/libdeadheat_watch.so"; }
   // Preloaded by `deadheat record`.

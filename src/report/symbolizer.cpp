@@ -76,6 +76,15 @@ std::uint32_t number_at(Dwarf_Die& die, unsigned attribute) {
   return static_cast<std::uint32_t>(number);
 }
 
+// Made by the compiler, or to be shown as one operation. Lambdas are called so, too, whose text is the program's.
+bool is_artificial(Dwarf_Die& function) {
+  const char* const name = dwarf_diename(&function);
+  if (name != nullptr && std::string_view(name) == "operator()") return false;
+  Dwarf_Attribute value;
+  bool answer = false;
+  return dwarf_formflag(dwarf_attr_integrate(&function, DW_AT_artificial, &value), &answer) == 0 && answer;
+}
+
 std::string tidy_path(const char* path) {
   return path == nullptr ? std::string{} : std::filesystem::path(path).lexically_normal().string();
 }
@@ -297,6 +306,9 @@ class Symbolizer::Module {
       if (site.is_inlined) {
         place.file = call_file(*unit, function);
         place.line = number_at(function, DW_AT_call_line);
+        // An intrinsic of a header: to the reader the line of the caller does it. Regions of OpenMP are called
+        // artificial, too, and lie in the caller's file.
+        if (site.file != place.file && is_artificial(function)) continue;
       }
       frames.push_back(std::move(site));
     }

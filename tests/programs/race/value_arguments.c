@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Structures that are handed over by value are read as a whole when the function is
 // called, wherever they lie.
-// compilers: clang (g++ copies them where its own instrumentation does not look)
 // levels: -O0 -O1 -O2 -O3
 #include "turns.h"
 

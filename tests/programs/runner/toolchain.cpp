@@ -68,8 +68,8 @@ Toolchain::Toolchain(Settings settings) : settings_(std::move(settings)) {
   if (settings_.runtime == Runtime::kDeadheat) {
     const std::filesystem::path libraries = settings_.deadheat.parent_path() / "../lib/deadheat";
     runtime_ = hash_of(read_file(libraries / "libdeadheat_rt.a"));
-    if (std::filesystem::exists(libraries / "libdeadheat_pass.so")) {
-      plugin_ = hash_of(read_file(libraries / "libdeadheat_pass.so"));
+    for (const char* const plugin : {"libdeadheat_pass.so", "libdeadheat_gcc_pass.so"}) {
+      if (std::filesystem::exists(libraries / plugin)) plugins_ += hash_of(read_file(libraries / plugin));
     }
   }
 }
@@ -172,7 +172,7 @@ std::filesystem::path Toolchain::cached(const std::string& key, const std::strin
 std::filesystem::path Toolchain::built_file(const Build& build, const std::filesystem::path& source,
                                             const std::string& file, std::string& problem) {
   const std::string object_key = hash_of(compile_command(build, source, "").text() + what_compiler_does(build, source) +
-                                         (build.compiler == "clang" ? plugin_ : "") + headers_ + read_file(source));
+                                         plugins_ + headers_ + read_file(source));
   const std::filesystem::path object = cached(
       object_key, "object.o",
       [&](const std::filesystem::path& target) { return compile_command(build, source, target); }, problem);

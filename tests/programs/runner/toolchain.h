@@ -84,7 +84,7 @@ class Toolchain {
   Settings settings_;
   std::string headers_;  // text of the shared headers
   std::string runtime_;  // hash of the runtime library
-  std::string plugin_;   // and of the compiler pass
+  std::string plugins_;  // and of the plugins for the compilers
   bool has_lld_ = false;
   std::mutex mutex_;  // guards the two members below
   std::map<std::string, std::string> compiler_descriptions_;

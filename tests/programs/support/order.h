@@ -5,7 +5,7 @@
  * A test of a detector needs to know which of two unsynchronised accesses comes
  * first, and must not tell the detector. Sleeping is slow and fails under load;
  * any atomic, lock or library call is an order that the detector knows of. Here
- * everything is inline assembly: neither compiler instruments it, and the futex
+ * everything is inline assembly in functions without detection, and the futex
  * calls do not pass through the C library, so that no runtime intercepts them.
  * To the compiler each function is a barrier: accesses stay on their side.
  *
@@ -26,19 +26,21 @@
 #define ORDER_FUTEX_WAKE 129 /* FUTEX_WAKE | FUTEX_PRIVATE_FLAG */
 #define ORDER_FUTEX_NUMBER 202
 
+#define ORDER_UNSEEN __attribute__((no_sanitize("thread"), noinline, unused))
+
 static int order_now;
 
-static inline int order_load(const int* at) {
+ORDER_UNSEEN static int order_load(const int* at) {
   int value;
   __asm__ volatile("movl %1, %0" : "=r"(value) : "m"(*at) : "memory");
   return value;
 }
 
-static inline void order_store(int* at, int value) {
+ORDER_UNSEEN static void order_store(int* at, int value) {
   __asm__ volatile("xchgl %0, %1" : "+r"(value), "+m"(*at) : : "memory");
 }
 
-static inline int order_add(int* at, int amount) {
+ORDER_UNSEEN static int order_add(int* at, int amount) {
   int before = amount;
   __asm__ volatile("lock; xaddl %0, %1" : "+r"(before), "+m"(*at) : : "memory", "cc");
   return before;
