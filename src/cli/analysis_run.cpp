@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "cli/thread_census.h"
 #include "report/access_census.h"
+#include "report/raced_blocks.h"
 #include "trace/event_source.h"
 #include "trace/trace_checker.h"
 
@@ -63,6 +64,7 @@ class Analyser {
     }
     const std::span<const Event> good = check(batch.value());
     detector_->process(good);
+    blocks_.add(good, detector_->findings());
     census_.add(good);
     access_count_ += static_cast<std::uint64_t>(std::ranges::count_if(good, is_access));
     event_count_ += good.size();
@@ -106,8 +108,10 @@ class Analyser {
     analysis.incomplete = error_ ? std::optional(error_->message) : source_->truncation();
     analysis.sampled = detector_->sampled_share();
     analysis.findings = detector_->findings();
+    for (std::size_t at = 0; at < blocks_.blocks().size(); ++at) analysis.findings[at].block = blocks_.blocks()[at];
     analysis.counters = detector_->counters();
     analysis.dictionary = source_->dictionary();
+    merge_same_races(analysis);
     return analysis;
   }
 
@@ -116,6 +120,7 @@ class Analyser {
   std::unique_ptr<Detector> detector_;
   TraceChecker checker_;
   ThreadCensus census_;
+  RacedBlocks blocks_;
   std::uint64_t event_count_ = 0;
   std::uint64_t access_count_ = 0;
   std::optional<Error> error_;

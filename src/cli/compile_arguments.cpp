@@ -165,6 +165,8 @@ void append_compile_options(Words& words, const CommandShape& shape, CompilerFam
     if (shape.has_counters) append(words, {"-fno-profile-values", "-fprofile-update=atomic"});
     return;
   }
+  // -g1 of clang says nothing else of where functions begin, and no names with their namespaces.
+  append(words, {"-fdebug-info-for-profiling"});
   if (pass.level == PassLevel::kNone && shape.has_wide_vectors) append(words, {"-mprefer-vector-width=128"});
   if (shape.stage == CompileStage::kPreprocess) return;  // the others would be options without use
   append(words, {"-mllvm", "-enable-interleaved-mem-accesses=0"});

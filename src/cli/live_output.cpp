@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "report/describe.h"
 #include "report/finding_json.h"
 #include "report/live_text.h"
+#include "report/race_groups.h"
 #include "report/race_record.h"
 
 namespace deadheat {
@@ -22,6 +24,19 @@ constexpr std::string_view kProcessMark = "%p";
 
 bool names_processes(const LiveOutputOptions& options) {
   return options.log_path && options.log_path->find(kProcessMark) != std::string::npos;
+}
+
+RaceName baseline_name_of(const LiveRace& race) {
+  return {race.fingerprint, old_fingerprint_of(race.live.finding, race.live.dictionary)};
+}
+
+// As they are shown.
+std::vector<NumberedRace> numbered(LiveReport& report) {
+  std::vector<NumberedRace> races;
+  for (const LiveRace& race : report.races()) {
+    if (!race.is_suppressed) races.push_back({races.size() + 1, &race.live.finding, &race.live.dictionary});
+  }
+  return races;
 }
 
 std::string path_for(std::string path, std::uint32_t process) {
@@ -121,10 +136,15 @@ void LiveOutput::show_race(const LiveRace& race, std::uint32_t process) {
   write(process, format_live_race(race, ++shown_, colour) + "\n");
 }
 
+bool LiveOutput::is_known(const LiveRace& race) const { return files_.baseline().knows(baseline_name_of(race)); }
+
 std::uint64_t LiveOutput::failing_count(LiveReport& report) const {
-  std::uint64_t count = 0;
-  for (const LiveRace& race : report.races()) count += race.is_suppressed || is_known(race) ? 0 : 1;
-  return count;
+  std::vector<RaceName> names;
+  for (const LiveRace& race : report.races()) {
+    if (!race.is_suppressed) names.push_back(baseline_name_of(race));
+  }
+  const std::vector<bool> known = files_.baseline().known_of(names);
+  return static_cast<std::uint64_t>(std::ranges::count(known, false));
 }
 
 void LiveOutput::keep(LiveReport& report, const LiveEnding& ending, const std::vector<Sighting>& races) {
@@ -161,6 +181,7 @@ Status LiveOutput::finish(LiveReport& report, const LiveEnding& ending) {
     if (!shows_counts_with_races_) {
       for (const std::string& line : describe_counts(report)) text += fmt::format("deadheat: {}\n", line);
     }
+    for (const std::string& line : describe_groups(numbered(report))) text += fmt::format("deadheat: {}\n", line);
     const std::string totals = ending.nothing_seen ? printable(*ending.nothing_seen) : describe_totals(report, colour);
     text += fmt::format("deadheat: {}{}\n", totals, ending.words);
     const std::string compared = files_.describe_baseline(reported);

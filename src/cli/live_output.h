@@ -71,7 +71,7 @@ class LiveOutput {
   // What a packet brought. A race is in the store when this returns.
   void show(const LiveReport::News& news, std::uint32_t process);
   // Whether a race is in the baseline.
-  [[nodiscard]] bool is_known(const LiveRace& race) const { return files_.is_known(race.fingerprint); }
+  [[nodiscard]] bool is_known(const LiveRace& race) const;
   // How many races count for the exit code.
   [[nodiscard]] std::uint64_t failing_count(LiveReport& report) const;
   // All races of a finished report, in text.

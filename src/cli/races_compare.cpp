@@ -11,6 +11,7 @@
 #include "report/json_parts.h"
 #include "report/json_text.h"
 #include "report/race_record.h"
+#include "report/store_upgrade.h"
 #include "report/store_words.h"
 
 namespace deadheat {
@@ -132,12 +133,15 @@ Result<StoreContent> content_of_place(const std::string& place) {
     if (!is_database(content.value())) {
       auto parsed = parse_export(content.value());
       if (!parsed.ok()) return Error{parsed.error().code, fmt::format("'{}': {}", place, parsed.error().message)};
+      upgrade(parsed.value());
       return parsed;
     }
   }
   auto store = Store::open(place, StoreAccess::kRead);
   if (!store.ok()) return store.error();
-  return store.value().content();
+  auto content = store.value().content();
+  if (content.ok()) upgrade(content.value());
+  return content;
 }
 
 }  // namespace deadheat

@@ -30,29 +30,12 @@ void add_file_option(CLI::App& command, const char* name, std::optional<std::str
   command.add_option(name, target, help)->option_text("FILE");
 }
 
-Result<std::set<std::string>> baseline_of_store(const std::string& place) {
-  auto store = Store::open(place, StoreAccess::kRead);
-  if (!store.ok()) return store.error();
-  const auto races = store.value().races({});
-  if (!races.ok()) return races.error();
-  std::set<std::string> known;
-  for (const RaceRow& row : races.value()) {
-    if (row.state != RaceState::kResolved) known.insert(row.race.fingerprint);
-  }
-  return known;
-}
+RaceName baseline_name_of(const Sighting& race) { return {race.fingerprint, race.old_fingerprint}; }
 
-void collect(const FileJson& list, std::set<std::string>& known) {
-  if (!list.is_array()) return;
-  for (const FileJson& one : list) {
-    if (!one.is_object() || one.value("state", "") == std::string("resolved")) continue;
-    if (one.contains("fingerprint") && one["fingerprint"].is_string())
-      known.insert(one["fingerprint"].get<std::string>());
-    if (!one.contains("partialFingerprints") || !one["partialFingerprints"].is_object()) continue;
-    for (const auto& [name, value] : one["partialFingerprints"].items()) {
-      if (name.starts_with("deadheatRace/") && value.is_string()) known.insert(value.get<std::string>());
-    }
-  }
+std::vector<RaceName> names_of(const std::vector<Sighting>& races) {
+  std::vector<RaceName> names;
+  for (const Sighting& race : races) names.push_back(baseline_name_of(race));
+  return names;
 }
 
 }  // namespace
@@ -69,43 +52,13 @@ void add_report_file_options(CLI::App& command, ReportFileOptions& options) {
       ->option_text("FILE|STORE");
 }
 
-Result<std::set<std::string>> read_baseline(const std::string& place) {
-  if (is_postgres_url(place)) return baseline_of_store(place);
-  const auto read = file_content(place);
-  if (!read.ok()) {
-    return Error{ErrorCode::kIo, fmt::format("cannot read the baseline '{}': {}", place, read.error().message)};
-  }
-  const std::string& content = read.value();
-  if (content.starts_with("SQLite format 3")) return baseline_of_store(place);
-  const FileJson document = parse_json(content);
-  const Error strange{ErrorCode::kMalformed,
-                      fmt::format("the baseline '{}' is neither a report (JSON, SARIF) nor a store", place)};
-  if (!document.is_object()) return strange;
-  std::set<std::string> known;
-  bool is_recognised = false;
-  for (const char* const list : {"findings", "races"}) {
-    if (!document.contains(list)) continue;
-    is_recognised = true;
-    collect(document[list], known);
-  }
-  if (document.contains("runs") && document["runs"].is_array()) {
-    for (const FileJson& run : document["runs"]) {
-      if (!run.is_object() || !run.contains("results")) continue;
-      is_recognised = true;
-      collect(run["results"], known);
-    }
-  }
-  if (!is_recognised) return strange;
-  return known;
-}
-
 Result<ReportFiles> ReportFiles::open(const ReportFileOptions& options) {
   ReportFiles files;
   files.options_ = options;
   if (options.baseline) {
-    auto known = read_baseline(*options.baseline);
-    if (!known.ok()) return known.error();
-    files.known_ = std::move(known).value();
+    auto baseline = Baseline::read(*options.baseline);
+    if (!baseline.ok()) return baseline.error();
+    files.baseline_ = std::move(baseline).value();
   }
   const std::pair<const std::optional<std::string>*, std::optional<Output>*> wanted[] = {
       {&options.json, &files.json_},
@@ -128,10 +81,10 @@ RaceReport ReportFiles::report_of(std::string program, std::vector<Sighting> rac
   report.program = std::move(program);
   report.root = here();
   report.has_baseline = options_.baseline.has_value();
-  for (Sighting& race : races) {
-    const bool known = is_known(race.fingerprint);
-    const bool is_ignored = ignored.contains(race.fingerprint);
-    report.races.push_back({std::move(race), known, is_ignored});
+  const std::vector<bool> known = baseline_.known_of(names_of(races));
+  for (std::size_t at = 0; at < races.size(); ++at) {
+    const bool is_ignored = ignored.contains(races[at].fingerprint);
+    report.races.push_back({std::move(races[at]), known[at], is_ignored});
   }
   return report;
 }
@@ -153,11 +106,15 @@ Status ReportFiles::write(const RaceReport& report, const std::function<std::str
   return first;
 }
 
-std::string ReportFiles::with_known_races(std::string json, const RaceReport& report) const {
+std::string ReportFiles::with_known_races(std::string json, const RaceReport& report) {
   if (!report.has_baseline) return json;
   FileJson document = parse_json(json);
   if (!document.is_object() || !document.contains("findings")) return json;
-  for (FileJson& finding : document["findings"]) finding["known"] = is_known(finding.value("fingerprint", ""));
+  std::set<std::string> known;
+  for (const RaceReport::Entry& entry : report.races) {
+    if (entry.is_known) known.insert(entry.race.fingerprint);
+  }
+  for (FileJson& finding : document["findings"]) finding["known"] = known.contains(finding.value("fingerprint", ""));
   return text_of_document(document);
 }
 
@@ -165,8 +122,14 @@ std::string ReportFiles::describe_baseline(const RaceReport& report) const {
   if (!options_.baseline || report.races.empty()) return {};
   std::size_t fresh = 0;
   for (const RaceReport::Entry& entry : report.races) fresh += entry.is_known ? 0 : 1;
-  return fmt::format("{} of {} not in the baseline '{}'", fresh == 0 ? "none" : grouped(fresh),
-                     counted(report.races.size(), "race"), printable(public_address(*options_.baseline)));
+  std::vector<RaceName> names;
+  for (const RaceReport::Entry& entry : report.races) names.push_back(baseline_name_of(entry.race));
+  const std::size_t ambiguous = baseline_.ambiguous(names);
+  return fmt::format("{} of {} not in the baseline '{}'{}", fresh == 0 ? "none" : grouped(fresh),
+                     counted(report.races.size(), "race"), printable(public_address(*options_.baseline)),
+                     ambiguous == 0 ? std::string()
+                                    : fmt::format("; its names are of an older version, which had one for {} of them",
+                                                  grouped(ambiguous)));
 }
 
 }  // namespace deadheat

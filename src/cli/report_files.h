@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/baseline.h"
 #include "cli/output.h"
 #include "report/race_formats.h"
 
@@ -29,16 +30,12 @@ struct ReportFileOptions {
 // --json, --sarif, --junit, --html, --github, --baseline.
 void add_report_file_options(CLI::App& command, ReportFileOptions& options);
 
-// The fingerprints that a baseline knows: those of a report (JSON or SARIF), or those of a store (a
-// file, a URL, an export) that are not resolved. Errors: kIo, kMalformed; those of Store.
-[[nodiscard]] Result<std::set<std::string>> read_baseline(const std::string& place);
-
 class ReportFiles {
  public:
-  // Before the work begins. Errors: kIo (a file cannot be opened); those of read_baseline().
+  // Before the work begins. Errors: kIo (a file cannot be opened); those of Baseline.
   static Result<ReportFiles> open(const ReportFileOptions& options);
 
-  [[nodiscard]] bool is_known(const std::string& fingerprint) const { return known_.contains(fingerprint); }
+  [[nodiscard]] const Baseline& baseline() const { return baseline_; }
   // `program` is what was looked at. `ignored` are fingerprints of the user's verdict.
   [[nodiscard]] RaceReport report_of(std::string program, std::vector<Sighting> races,
                                      const std::set<std::string>& ignored = {}) const;
@@ -50,10 +47,10 @@ class ReportFiles {
   [[nodiscard]] std::string describe_baseline(const RaceReport& report) const;
 
  private:
-  [[nodiscard]] std::string with_known_races(std::string json, const RaceReport& report) const;
+  [[nodiscard]] static std::string with_known_races(std::string json, const RaceReport& report);
 
   ReportFileOptions options_;
-  std::set<std::string> known_;
+  Baseline baseline_;
   std::optional<Output> json_;
   std::optional<Output> sarif_;
   std::optional<Output> junit_;

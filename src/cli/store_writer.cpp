@@ -12,6 +12,7 @@
 #include "cli/messages.h"
 #include "report/describe.h"
 #include "report/json_text.h"
+#include "report/store_upgrade.h"
 
 namespace deadheat {
 
@@ -30,6 +31,14 @@ void make_directory_of(const std::string& path) {
   const auto directory = std::filesystem::path(path).parent_path();
   if (directory.empty() || !std::filesystem::create_directories(directory, error)) return;
   if (path == kDefaultStore) std::ofstream(directory / ".gitignore") << "*\n";
+}
+
+Result<Store> open_for_writing(const std::string& place) {
+  if (!is_postgres_url(place)) make_directory_of(place);
+  auto store = Store::open(place, StoreAccess::kWrite);
+  if (!store.ok()) return store;
+  if (Status status = upgrade(store.value()); !status.ok()) return status.error();
+  return store;
 }
 
 }  // namespace
@@ -59,8 +68,7 @@ Result<Store> open_store(const StoreOptions& options, StoreAccess access) {
   const auto place = place_of_store(options);
   if (!place)
     return Error{ErrorCode::kInvalid, fmt::format("{} says 'none'; name a store with --store", kStoreVariable)};
-  if (access == StoreAccess::kWrite && !is_postgres_url(*place)) make_directory_of(*place);
-  auto store = Store::open(*place, access);
+  auto store = access == StoreAccess::kWrite ? open_for_writing(*place) : Store::open(*place, access);
   std::error_code ignored;
   if (!store.ok() && access == StoreAccess::kRead && !is_postgres_url(*place) &&
       !std::filesystem::exists(*place, ignored)) {
@@ -80,8 +88,7 @@ Status check_named_store(const StoreOptions& options) {
 bool StoreWriter::is_ready() {
   if (store_) return true;
   if (!place_) return false;
-  if (!is_postgres_url(*place_)) make_directory_of(*place_);
-  auto opened = Store::open(*place_, StoreAccess::kWrite);
+  auto opened = open_for_writing(*place_);
   if (opened.ok()) {
     store_.emplace(std::move(opened).value());
     return true;

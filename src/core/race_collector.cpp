@@ -80,32 +80,54 @@ void RaceCollector::count(const RawAccess& earlier, const RawAccess& later, std:
   Key key;
   key.kinds = (std::uint64_t{raw(earlier.kind)} << 8U) | raw(later.kind);
   key.sites = (std::uint64_t{raw(earlier.record.site())} << 32U) | raw(later.record.site());
-  if (!has_sites(earlier, later)) {
-    key.address = first;
-    if (continues_newest(earlier, later, first, element, event_index)) numbers_.try_emplace(key, findings_.size() - 1);
+  const bool is_placed = has_sites(earlier, later);
+  if (!is_placed) key.address = first;
+  const auto [at, is_new_pair] = pairs_.try_emplace(key);
+  Pair& pair = at->second;
+  // What one access does to several words is one occurrence.
+  if (is_new_pair || last_event_[pair.latest] != event_index) {
+    const std::uint64_t calls =
+        is_placed ? situations_.calls(earlier.record.situation()) + spread(situations_.calls(later.record.situation()))
+                  : 0;
+    std::size_t* known = pair.variants.find(first, calls);
+    if (known == nullptr) {
+      const auto met = pair.variants.meet({first, last + 1, 0, calls});
+      known = met.value;
+      if (met.is_new) {
+        const bool goes_on = !is_placed && continues_newest(earlier, later, first, element, event_index);
+        *known = goes_on ? findings_.size() - 1 : make(earlier, later, later_size, first, last, event_index);
+        if (!goes_on) {
+          pair.latest = *known;
+          return;
+        }
+      }
+    }
+    pair.latest = *known;
   }
 
-  const auto [at, is_new] = numbers_.try_emplace(key, findings_.size());
-  if (is_new) {
-    Finding finding;
-    finding.kind = race_kind(earlier.kind, later.kind);
-    finding.earlier = describe(earlier, earlier.record.size());
-    finding.later = describe(later, later_size);
-    finding.address = first;
-    finding.size = last - first + 1;
-    finding.event_index = event_index;
-    findings_.push_back(std::move(finding));
-    last_event_.push_back(event_index);
-    return;
-  }
-  Finding& finding = findings_[at->second];
-  if (last_event_[at->second] != event_index) {
+  Finding& finding = findings_[pair.latest];
+  if (last_event_[pair.latest] != event_index) {
     ++finding.occurrences;
-    last_event_[at->second] = event_index;
+    last_event_[pair.latest] = event_index;
   } else if (finding.event_index == event_index && finding.address >= element &&
              finding.address + finding.size == first) {
     finding.size = last - finding.address + 1;  // the same race, continued in the next word
+    pair.variants.extend_latest(last + 1);
   }
+}
+
+std::size_t RaceCollector::make(const RawAccess& earlier, const RawAccess& later, std::uint64_t later_size,
+                                Address first, Address last, std::uint64_t event_index) {
+  Finding finding;
+  finding.kind = race_kind(earlier.kind, later.kind);
+  finding.earlier = describe(earlier, earlier.record.size());
+  finding.later = describe(later, later_size);
+  finding.address = first;
+  finding.size = last - first + 1;
+  finding.event_index = event_index;
+  findings_.push_back(std::move(finding));
+  last_event_.push_back(event_index);
+  return findings_.size() - 1;
 }
 
 // The newest finding is this very race, up to the byte before `first`.

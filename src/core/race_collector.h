@@ -2,9 +2,10 @@
 // RaceCollector: turns the races that rules find into findings.
 //
 // A racy loop races millions of times at the same two lines. A finding is made
-// for the first occurrence of each pair of (kind, site) and kind, site; later
-// occurrences are counted. Where a site is unknown the address stands in for
-// it. Memory grows with distinct pairs and with racy bytes.
+// for the first occurrence of each pair of (kind, site) and kind, site, and for
+// each other piece of memory or way of calls that may be another race there
+// (race_variants.h); later occurrences are counted. Where a site is unknown the
+// address stands in for it. Memory grows with distinct pairs and with racy bytes.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "core/access_record.h"
 #include "core/byte_shadow.h"
 #include "core/detector.h"
+#include "core/race_variants.h"
 #include "core/range_map.h"
 #include "core/situation.h"
 #include "core/touched_elements.h"
@@ -59,6 +61,11 @@ class RaceCollector {
     std::size_t operator()(const Key& key) const { return spread(key.kinds ^ spread(key.sites ^ spread(key.address))); }
   };
 
+  struct Pair {
+    RaceVariants<std::size_t> variants;  // indices into findings_
+    std::size_t latest = 0;
+  };
+
   // Calls visit(first, last) for what the benign ranges leave over.
   template <class Visit>
   void for_each_reported(Address first, Address last, Visit&& visit) const;
@@ -68,12 +75,15 @@ class RaceCollector {
              Address element, std::uint64_t event_index);
   [[nodiscard]] bool continues_newest(const RawAccess& earlier, const RawAccess& later, Address first, Address element,
                                       std::uint64_t event_index) const;
+  // Index of a new finding.
+  std::size_t make(const RawAccess& earlier, const RawAccess& later, std::uint64_t later_size, Address first,
+                   Address last, std::uint64_t event_index);
   [[nodiscard]] RacingAccess describe(const RawAccess& access, std::uint64_t size) const;
 
   const SituationTable& situations_;
   std::vector<Finding> findings_;
-  std::unordered_map<Key, std::size_t, KeyHash> numbers_;  // index into findings_
-  std::vector<std::uint64_t> last_event_;                  // by index: the newest event counted
+  std::unordered_map<Key, Pair, KeyHash> pairs_;
+  std::vector<std::uint64_t> last_event_;  // by index: the newest event counted
   RangeSet racy_;
   RangeSet benign_;
 };

@@ -160,6 +160,8 @@ class SituationTable {
     return trail.situation;
   }
 
+  // A number for its stack: equal for equal ones, while no situation is collected.
+  [[nodiscard]] std::uint64_t calls(SituationId situation) const { return raw(situations_[raw(situation)].calls); }
   [[nodiscard]] std::vector<SiteId> stack(SituationId situation) const {
     std::vector<SiteId> result;
     for (const std::uint32_t site : calls_.elements(situations_[raw(situation)].calls)) result.push_back(SiteId{site});

@@ -98,6 +98,19 @@ struct RacingAccess {
   AccessTraits traits = AccessTraits::kNone;
 };
 
+// The block of the heap that a race is in, as far as it is known.
+struct RacedBlock {
+  Address begin = 0;
+  std::uint64_t size = 0;              // 0: no block is known
+  std::vector<SiteId> allocated = {};  // innermost first; empty: not known
+};
+
+// Whether a block is taken for one of members, which are told apart, when pieces of this size are
+// accessed; one of more pieces is taken for an array.
+[[nodiscard]] constexpr bool has_members(std::uint64_t block_size, std::uint64_t piece) {
+  return piece != 0 && block_size <= piece * 8;
+}
+
 struct Finding {
   RaceKind kind = RaceKind::kWriteWrite;
   RacingAccess earlier;
@@ -109,6 +122,7 @@ struct Finding {
   std::uint64_t event_index = 0;
   // How often the same pair (kinds and sites) was found, this one included.
   std::uint64_t occurrences = 1;
+  RacedBlock block = {};
 };
 
 }  // namespace deadheat

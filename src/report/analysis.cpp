@@ -3,11 +3,28 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <string>
 #include <utility>
 
 #include "report/describe.h"
+#include "report/fingerprint.h"
 
 namespace deadheat {
+
+void merge_same_races(Analysis& analysis) {
+  std::map<std::string, std::size_t> known;
+  std::vector<Finding> merged;
+  for (Finding& finding : analysis.findings) {
+    const auto [found, is_new] = known.emplace(fingerprint_of(finding, analysis.dictionary), merged.size());
+    if (is_new) {
+      merged.push_back(std::move(finding));
+    } else {
+      merged[found->second].occurrences += finding.occurrences;
+    }
+  }
+  analysis.findings = std::move(merged);
+}
 
 void hide_suppressed(Analysis& analysis, Suppressions suppressions) {
   const std::size_t before = analysis.findings.size();

@@ -46,6 +46,9 @@ struct Analysis {
   std::uint64_t suppressed_count = 0;
 };
 
+// One finding of those that have one fingerprint, with the occurrences of all.
+void merge_same_races(Analysis& analysis);
+
 // Takes the findings out that a suppression matches, and counts them. Before contexts are made.
 void hide_suppressed(Analysis& analysis, Suppressions suppressions);
 

@@ -192,7 +192,7 @@ std::optional<NamedPlace> name_of(Address address, const Dictionary& dictionary)
   if (next == dictionary.ranges.begin()) return std::nullopt;
   const auto& [begin, range] = *std::prev(next);
   if (address - begin >= range.size || range.name.empty()) return std::nullopt;
-  return NamedPlace{range.name, address - begin};
+  return NamedPlace{range.name, address - begin, range.size};
 }
 
 std::string describe_address(Address address, const Dictionary& dictionary) {

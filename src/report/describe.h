@@ -45,6 +45,7 @@ namespace deadheat {
 struct NamedPlace {
   std::string name;
   std::uint64_t offset = 0;
+  std::uint64_t size = 0;  // of the whole
 };
 [[nodiscard]] std::optional<NamedPlace> name_of(Address address, const Dictionary& dictionary);
 

@@ -85,18 +85,32 @@ Json locking_of(const AccessContext& context, const Dictionary& dictionary) {
   return out;
 }
 
+// What traces and recordings know of a block.
+Json memory_of(const RacedBlock& block, const Dictionary& dictionary) {
+  return {{"kind", "heap"},
+          {"begin", hexadecimal(block.begin)},
+          {"size", block.size},
+          {"name", nullptr},
+          {"module", nullptr},
+          {"thread", nullptr},
+          {"allocated", frames_of(block.allocated, dictionary)},
+          {"freed_by", nullptr},
+          {"freed", Json::array()}};
+}
+
 }  // namespace
 
 Json finding_of(const Finding& finding, const Dictionary& dictionary, const AccessContext* context) {
   Json out;
   out["fingerprint"] = fingerprint_of(finding, dictionary);
+  out["aliases"] = {old_fingerprint_of(finding, dictionary)};
   out["kind"] = identifier_of(finding.kind);
   out["title"] = title_of(finding.kind);
   out["address"] = hexadecimal(finding.address);
   out["size"] = finding.size;
   out["variable"] = nullptr;
   if (const auto place = name_of(finding.address, dictionary)) {
-    out["variable"] = {{"name", place->name}, {"offset", place->offset}};
+    out["variable"] = {{"name", place->name}, {"offset", place->offset}, {"size", place->size}};
   }
   out["event_index"] = finding.event_index;
   out["occurrences"] = finding.occurrences;
@@ -106,6 +120,7 @@ Json finding_of(const Finding& finding, const Dictionary& dictionary, const Acce
   if (is_counted) out["locking"] = locking_of(*context, dictionary);
   out["earlier"] = side_of(finding.earlier, dictionary);
   out["later"] = side_of(finding.later, dictionary);
+  if (finding.block.size != 0) out["memory"] = memory_of(finding.block, dictionary);
   return out;
 }
 

@@ -9,6 +9,7 @@
 
 #include "report/describe.h"
 #include "report/fingerprint.h"
+#include "report/race_groups.h"
 
 namespace deadheat {
 
@@ -34,6 +35,13 @@ std::string format_finding(const Finding& finding, std::uint64_t number, const D
                                 describe_bytes(finding, dictionary));
   add_access(out, "later", finding.later, {}, dictionary, colour);
   add_access(out, "earlier", finding.earlier, {}, dictionary, colour);
+  if (finding.block.size != 0) {
+    add_line(
+        out, "memory",
+        fmt::format("heap block of {} at {:#x}, allocated", counted(finding.block.size, "byte"), finding.block.begin),
+        colour);
+    add_stack(out, finding.block.allocated, dictionary, colour);
+  }
   add_line(out, "why", explain(finding, dictionary, context), colour);
   add_line(out, "seen",
            fmt::format("{}, first at event {}; fingerprint {}", counted(finding.occurrences, "time"),
@@ -75,6 +83,9 @@ std::string format_text_report(const Analysis& analysis, ColourMode colour) {
         format_finding(analysis.findings[index], index + 1, analysis.dictionary, colour, context_of(analysis, index));
     out += '\n';
   }
+  std::vector<NumberedRace> races;
+  for (const Finding& finding : analysis.findings) races.push_back({races.size() + 1, &finding, &analysis.dictionary});
+  for (const std::string& line : describe_groups(races)) out += fmt::format("deadheat: {}\n", line);
   return out + format_summary(analysis, colour);
 }
 

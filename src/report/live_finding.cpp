@@ -113,6 +113,7 @@ class FindingBuilder {
     live_.finding.address = source.address;
     live_.finding.size = source.size;
     live_.memory = memory_of(source);
+    live_.finding.block = block_of(live_.memory);
     if (packet_.flag) add_flag(*packet_.flag);
     live_.later_sweep = {source.swept_begin, source.swept_step, source.swept_count,
                          static_cast<std::uint32_t>(live_.finding.later.size)};
@@ -246,6 +247,11 @@ const LiveThread* LiveFinding::thread(ThreadId id_of_thread) const {
   const auto found =
       std::find_if(threads.begin(), threads.end(), [&](const LiveThread& thread) { return thread.id == id_of_thread; });
   return found == threads.end() ? nullptr : &*found;
+}
+
+RacedBlock block_of(const MemoryPlace& memory) {
+  const bool is_block = memory.kind == MemoryClass::kHeap || memory.kind == MemoryClass::kFreedHeap;
+  return is_block ? RacedBlock{memory.begin, memory.size, memory.allocated} : RacedBlock{};
 }
 
 LiveFinding make_live_finding(std::uint32_t process, const FindingPacket& packet, const ModuleMap& modules,

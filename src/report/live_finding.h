@@ -40,6 +40,9 @@ struct MemoryPlace {
   SiteStack freed;
 };
 
+// What a Finding has of it.
+[[nodiscard]] RacedBlock block_of(const MemoryPlace& memory);
+
 struct LiveThread {
   ThreadId id{};
   std::uint32_t system_id = 0;     // gettid(), 0 if it never ran

@@ -18,6 +18,7 @@ Sighting sighting_with(const Finding& finding, const Dictionary& dictionary) {
   seen.earlier = innermost_place(finding.earlier, dictionary);
   seen.later = innermost_place(finding.later, dictionary);
   seen.occurrences = finding.occurrences;
+  seen.old_fingerprint = old_fingerprint_of(finding, dictionary);
   return seen;
 }
 

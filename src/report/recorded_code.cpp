@@ -10,6 +10,7 @@
 #include "image/elf_image.h"
 #include "image/unlogged_order.h"
 #include "report/describe.h"
+#include "report/function_names.h"
 
 namespace deadheat {
 
@@ -17,13 +18,7 @@ namespace {
 
 // Code that synchronises for itself and offers its synchronisation by calls that are logged.
 bool is_known_library(std::string_view path) {
-  const std::string_view name = base_name(path);
-  for (const std::string_view known :
-       {"libc.so", "libc-", "ld-linux", "ld-2", "libpthread", "libdl.so", "librt.so", "libm.so", "libm-", "libgcc_s",
-        "libstdc++", "libc++", "libresolv", "libnss_", "libdeadheat_record"}) {
-    if (name.starts_with(known)) return true;
-  }
-  return false;
+  return is_system_library(path) || base_name(path).starts_with("libdeadheat_record");
 }
 
 // From addresses of the file to those of the process.

@@ -120,26 +120,40 @@ class Analyser {
     analysis.access_count = result_.stats.compared;
     analysis.incomplete = recording_.incomplete;
     analysis.counters = detector->counters();
-    analysis.findings = merge(detector->findings());
-    for (Finding& finding : analysis.findings) tell_callers(finding);
-    for (const Finding& finding : analysis.findings) name_memory(finding, stream);
+    std::vector<Finding> findings = detector->findings();
+    for (Finding& finding : findings) {
+      tell_traits(finding);
+      name_memory(finding, stream);
+    }
+    // Callers are dear to find, and tell apart only what has no name.
+    findings = merge(findings, [this](const Finding& finding) {
+      const bool is_named = name_of(finding.address, code_.dictionary()).has_value();
+      return std::pair(fingerprint_of(finding, code_.dictionary()), is_named ? 0 : finding.address);
+    });
+    for (Finding& finding : findings) tell_callers(finding);
+    analysis.findings =
+        merge(findings, [this](const Finding& finding) { return fingerprint_of(finding, code_.dictionary()); });
     analysis.dictionary = code_.dictionary();
     result_.stats.seconds.detect += seconds_since(begin);
     return analysis;
   }
 
-  // A pair that was once sampled and once rebuilt is one race.
-  std::vector<Finding> merge(const std::vector<Finding>& findings) {
+  void tell_traits(Finding& finding) {
+    for (RacingAccess* side : {&finding.earlier, &finding.later}) {
+      if (side->kind != AccessKind::kFree) side->traits = code_.traits_of(side->site);
+      if (!recording_.are_locks_known) side->traits = side->traits | AccessTraits::kLocksUnknown;
+    }
+  }
+
+  // One of those that have one key: a pair that was once sampled and once rebuilt is one race.
+  template <class KeyOf>
+  static std::vector<Finding> merge(const std::vector<Finding>& findings, const KeyOf& key_of) {
     std::vector<Finding> merged;
-    std::map<std::string, std::size_t> known;
-    for (Finding finding : findings) {
-      for (RacingAccess* side : {&finding.earlier, &finding.later}) {
-        if (side->kind != AccessKind::kFree) side->traits = code_.traits_of(side->site);
-        if (!recording_.are_locks_known) side->traits = side->traits | AccessTraits::kLocksUnknown;
-      }
-      const auto [found, is_new] = known.emplace(fingerprint_of(finding, code_.dictionary()), merged.size());
+    std::map<decltype(key_of(findings.front())), std::size_t> known;
+    for (const Finding& finding : findings) {
+      const auto [found, is_new] = known.emplace(key_of(finding), merged.size());
       if (is_new) {
-        merged.push_back(std::move(finding));
+        merged.push_back(finding);
       } else {
         merged[found->second].occurrences += finding.occurrences;
       }
@@ -158,9 +172,8 @@ class Analyser {
   }
 
   // A global by its name, a block by its allocation.
-  void name_memory(const Finding& finding, const std::vector<Event>& stream) {
+  void name_memory(Finding& finding, const std::vector<Event>& stream) {
     Dictionary& dictionary = code_.dictionary();
-    if (name_of(finding.address, dictionary)) return;
     Address begin = 0;
     if (auto global = code_.global_at(finding.address, begin)) {
       dictionary.ranges.emplace(begin, std::move(*global));
@@ -170,6 +183,7 @@ class Analyser {
       const Event& event = stream[at];
       if (event.kind != EventKind::kAlloc || finding.address - event.address() >= event.size()) continue;
       if (event.site == SiteId::kUnknown) return;
+      finding.block = {event.address(), event.size(), {event.site}};
       const Site& site = dictionary.sites[event.site];
       const auto next = dictionary.ranges.lower_bound(event.address());
       if (next != dictionary.ranges.end() && next->first < event.address() + event.size()) return;

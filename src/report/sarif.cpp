@@ -140,7 +140,10 @@ Sarif result_of(const RaceReport::Entry& entry, const RaceReport& report) {
                                                    flow_of_side(later, report.root, later_words, "later")})}}});
   result["stacks"] = Sarif::array({stack_of_side(later, report.root, "later: " + later_words),
                                    stack_of_side(earlier, report.root, "earlier: " + earlier_words)});
-  result["partialFingerprints"] = {{"deadheatRace/v1", entry.race.fingerprint}};
+  result["partialFingerprints"] = {{"deadheatRace/v2", entry.race.fingerprint}};
+  if (!entry.race.old_fingerprint.empty()) {
+    result["partialFingerprints"]["deadheatRace/v1"] = entry.race.old_fingerprint;
+  }
   result["occurrenceCount"] = std::max<std::uint64_t>(1, entry.race.occurrences);
   if (report.has_baseline) result["baselineState"] = entry.is_known ? "unchanged" : "new";
   if (entry.is_ignored) {

@@ -9,6 +9,7 @@
 
 #include "base/raw.h"
 #include "report/describe.h"
+#include "report/fingerprint.h"
 #include "report/json_text.h"
 #include "report/race_record.h"
 
@@ -92,6 +93,12 @@ class DocumentReader {
     race_.program = text_member(process, "program");
     read_memory();
     for (const Document& thread : member(document_, "threads")) read_thread(thread);
+    // Of a version that made fingerprints of less.
+    const bool has_places = member(member(document_, "earlier"), "stack").size() != 0 &&
+                            member(member(document_, "later"), "stack").size() != 0;
+    if (has_places && !race_.fingerprint.empty() && !member(document_, "aliases").is_array()) {
+      race_.fingerprint = fingerprint_of(finding, live_.dictionary);
+    }
     return std::move(race_);
   }
 
@@ -102,7 +109,7 @@ class DocumentReader {
     const std::uint64_t offset = number_in(variable, "offset");
     const Address begin = live_.finding.address - offset;
     const std::uint64_t size = offset + std::max<std::uint64_t>(1, live_.finding.size);
-    live_.dictionary.ranges[begin] = {size, text_member(variable, "name")};
+    live_.dictionary.ranges[begin] = {std::max(size, number_in(variable, "size")), text_member(variable, "name")};
   }
 
   SiteId site(const Document& frame) {
@@ -178,6 +185,10 @@ class DocumentReader {
     memory.allocated = stack(member(object, "allocated"));
     memory.freed_by = thread_in(object, "freed_by");
     memory.freed = stack(member(object, "freed"));
+    live_.finding.block = block_of(memory);
+    if (memory.kind == MemoryClass::kGlobal && !memory.name.empty()) {
+      live_.dictionary.ranges[memory.begin] = {memory.size, memory.name};
+    }
   }
 
   void read_thread(const Document& object) {

@@ -282,6 +282,15 @@ class Symbolizer::Module {
     return tidy_path(dwarf_filesrc(files, index, nullptr, nullptr));
   }
 
+  // Of the code, where line tables are all that there is (clang -g1).
+  static std::uint32_t first_line(Unit& unit, Dwarf_Die& function) {
+    Dwarf_Addr entry = 0;
+    int number = 0;
+    if (dwarf_entrypc(&function, &entry) != 0) return 0;
+    Dwarf_Line* const line = dwarf_getsrc_die(&unit.lines, entry);
+    return line != nullptr && dwarf_lineno(line, &number) == 0 && number > 0 ? static_cast<std::uint32_t>(number) : 0;
+  }
+
   std::vector<Site> dwarf_frames(std::uint64_t address) {
     const Dwarf_Addr at = address + elf_bias_ - dwarf_bias_;
     const auto index = index_at(ranges_, at);
@@ -302,7 +311,11 @@ class Symbolizer::Module {
       if (site.function.empty() && !site.is_inlined) site.function = symbol_name(address);
       if (site.function.empty()) site.function = plain_name(function);
       int start = 0;
-      if (dwarf_decl_line(&function, &start) == 0 && start > 0) site.function_line = static_cast<std::uint32_t>(start);
+      if (dwarf_decl_line(&function, &start) == 0 && start > 0) {
+        site.function_line = static_cast<std::uint32_t>(start);
+      } else if (!site.is_inlined) {
+        site.function_line = first_line(*unit, function);
+      }
       if (site.is_inlined) {
         place.file = call_file(*unit, function);
         place.line = number_at(function, DW_AT_call_line);

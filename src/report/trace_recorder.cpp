@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "report/function_names.h"
 #include "trace/event_source.h"
 
 namespace deadheat {
@@ -177,8 +178,8 @@ void TraceRecorder::add_sites(State& state, const std::vector<raw_report::Record
     // Return addresses: the instruction is the one before.
     const auto place = recorded.code == 0 ? std::nullopt : modules.find(recorded.code - 1);
     if (!place) continue;
-    // One site per address: the innermost function stands for those it is inlined into.
-    state.sites[recorded.site] = state.dictionary.sites.add(symbolizer.frames(*place).front());
+    // One site per address: the innermost function of the program's own stands for those it is inlined into.
+    state.sites[recorded.site] = state.dictionary.sites.add(own_frame(symbolizer.frames(*place)));
   }
 }
 

@@ -2,7 +2,8 @@
 // From a racing pair of accesses to a finding that leaves the process.
 //
 // The first occurrence of a pair of code addresses and kinds is written out in
-// full at once; later ones are only counted. Findings on bytes that the program
+// full at once, and so is the first of each other object or way of calls there
+// (race_variants.h); later ones are only counted. Findings on bytes that the program
 // declared benign are not reported.
 #pragma once
 

@@ -43,6 +43,8 @@ struct Sighting {
   std::string later;
   std::uint64_t occurrences = 1;
   std::string document;  // one element of "findings" of docs/report.schema.json, as text
+  // By versions whose fingerprints did not look at the memory. In the document, too.
+  std::string old_fingerprint = {};
 };
 
 enum class RaceState : std::uint8_t { kOpen, kResolved, kIgnored };

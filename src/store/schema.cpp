@@ -31,6 +31,10 @@ const std::vector<std::vector<const char*>>& migrations() {
           "CREATE INDEX sightings_by_news ON sightings (last_seen)",
           "CREATE INDEX runs_by_time ON runs (started)",
       },
+      {
+          // Which way of making fingerprints the race is named by.
+          "ALTER TABLE races ADD COLUMN identity BIGINT NOT NULL DEFAULT 1",
+      },
   };
   return steps;
 }
@@ -71,6 +75,11 @@ Status migrate(SqlConnection& connection, std::int64_t version) {
 Status check_is_store(SqlConnection& connection) {
   const auto found = version_of(connection);
   return found.ok() ? Status() : Status(found.error());
+}
+
+Status check_is_readable(SqlConnection& connection) {
+  const auto found = version_of(connection);
+  return found.ok() ? check(found.value(), kSchemaVersion) : Status(found.error());
 }
 
 Status bring_up_to_date(SqlConnection& connection, std::int64_t version) {

@@ -9,10 +9,14 @@
 
 namespace deadheat {
 
-inline constexpr std::int64_t kSchemaVersion = 2;
+inline constexpr std::int64_t kSchemaVersion = 3;
 
 // Before reading: whether there are any. Errors: kIo, in the database's words.
 Status check_is_store(SqlConnection& connection);
+
+// Before reading: whether this version knows them. Those of older versions stay as they are. Errors: kIo,
+// kUnsupported.
+Status check_is_readable(SqlConnection& connection);
 
 // Makes the tables, or changes them, step by step, up to `version`; several processes may do it
 // at once. Errors: kIo; kUnsupported when they are newer than that.

@@ -39,7 +39,8 @@ constexpr char kFinishRun[] =
 // A race that was resolved is open again when a run that began later sees it.
 constexpr char kMeetRace[] =
     "INSERT INTO races (fingerprint, kind, title, variable, earlier, later, state, state_since, note, document, "
-    "document_time) VALUES ($1, $2, $3, $4, $5, $6, 'open', 0, '', $7, $8) ON CONFLICT (fingerprint) DO UPDATE SET "
+    "document_time, identity) VALUES ($1, $2, $3, $4, $5, $6, 'open', 0, '', $7, $8, 2) ON CONFLICT (fingerprint) DO "
+    "UPDATE SET "
     "kind = excluded.kind, title = excluded.title, variable = excluded.variable, earlier = excluded.earlier, "
     "later = excluded.later, document = excluded.document, document_time = excluded.document_time, "
     "state = CASE WHEN races.state = 'resolved' AND races.state_since < $9 THEN 'open' ELSE races.state END, "
@@ -59,7 +60,8 @@ constexpr char kMergeRun[] =
     "overhead = excluded.overhead, status = excluded.status WHERE runs.duration IS NULL";
 constexpr char kMergeRace[] =
     "INSERT INTO races (fingerprint, kind, title, variable, earlier, later, state, state_since, note, document, "
-    "document_time) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (fingerprint) DO NOTHING";
+    "document_time, identity) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 2) ON CONFLICT (fingerprint) DO "
+    "NOTHING";
 constexpr char kNewerVerdict[] =
     "UPDATE races SET state = $2, state_since = $3, note = $4 WHERE fingerprint = $1 AND state_since < $3";
 constexpr char kNewerDocument[] =
@@ -113,8 +115,10 @@ Result<Store> Store::open(const std::string& place, StoreAccess access) {
       return Error{found.error().code,
                    fmt::format("'{}' is not a store of races: {}", public_address(place), found.error().message)};
     }
+    if (Status status = check_is_readable(*connection.value()); !status.ok()) return status.error();
+  } else if (Status status = bring_up_to_date(*connection.value()); !status.ok()) {
+    return status.error();
   }
-  if (Status status = bring_up_to_date(*connection.value()); !status.ok()) return status.error();
   return Store(public_address(place), std::move(connection).value());
 }
 

@@ -11,6 +11,7 @@
 // (written by a newer deadheat) or kInvalid (a fingerprint or run that is not there).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,13 @@ struct RaceFilter {
   std::optional<Microseconds> first_since;  // first seen then or later: new
   bool with_documents = false;              // fill race.document: it is by far the largest part
 };
+
+// A race's present name and document, of its document; nothing if they stay.
+struct RenewedRace {
+  std::string fingerprint;
+  std::string document;
+};
+using RaceRenewal = std::function<std::optional<RenewedRace>(const std::string& document)>;
 
 class Store {
  public:
@@ -74,6 +82,9 @@ class Store {
 
   // The user's verdict.
   Status set_state(std::string_view fingerprint, RaceState state, const std::string& note);
+
+  // Gives the races of older versions the names and documents that `renewal` makes of their documents.
+  Status renew(const RaceRenewal& renewal);
 
   [[nodiscard]] Result<StoreContent> content();
   // Adds what is not here yet. Doing it again changes nothing. The newer verdict on a race wins.

@@ -199,9 +199,14 @@ Result<RaceDetails> Store::race(std::string_view fingerprint) {
     return Error{ErrorCode::kInvalid,
                  fmt::format("'{}' is no fingerprint; 'deadheat races list' shows them", fingerprint)};
   }
-  const auto found = connection_->run("SELECT fingerprint FROM races WHERE fingerprint LIKE $1 ORDER BY fingerprint",
-                                      {std::string(fingerprint) + "%"});
+  auto found = connection_->run("SELECT fingerprint FROM races WHERE fingerprint LIKE $1 ORDER BY fingerprint",
+                                {std::string(fingerprint) + "%"});
   if (!found.ok()) return found.error();
+  if (found.value().empty()) {
+    found = connection_->run("SELECT fingerprint FROM races WHERE document LIKE $1 ORDER BY fingerprint",
+                             {fmt::format("%\"aliases\":[\"{}%", fingerprint)});
+    if (!found.ok()) return found.error();
+  }
   if (found.value().empty()) {
     return Error{ErrorCode::kInvalid,
                  fmt::format("the store has no race '{}'; 'deadheat races list' shows them", fingerprint)};

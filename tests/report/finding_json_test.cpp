@@ -50,7 +50,7 @@ TEST(FindingJsonTest, FindingCarriesEveryFact) {
   const std::string document = format_json_report(make_analysis());
   EXPECT_EQ(json_at(document, "/findings/0/kind"), R"("write-write")");
   EXPECT_EQ(json_at(document, "/findings/0/address"), R"("0x601048")");
-  EXPECT_EQ(json_at(document, "/findings/0/variable"), R"({"name":"accounts","offset":8})");
+  EXPECT_EQ(json_at(document, "/findings/0/variable"), R"({"name":"accounts","offset":8,"size":64})");
   EXPECT_EQ(json_at(document, "/findings/0/event_index"), "1203");
   EXPECT_EQ(json_at(document, "/findings/0/occurrences"), "5021");
   EXPECT_EQ(json_at(document, "/findings/0/later/thread"), R"({"id":2,"name":"teller"})");

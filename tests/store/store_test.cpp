@@ -18,6 +18,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 constexpr char kA[] = "aa00000000000001";
 constexpr char kB[] = "ab00000000000002";
@@ -203,7 +204,8 @@ TEST_P(StoreTest, AnEarlierVersionIsBroughtUpToDateAndALaterOneRefused) {
                         "VALUES ('77', 'run', '', '', '', '', 5, 'exit 0')"));
     must(connection->run("INSERT INTO sightings VALUES ('aa00000000000001', '77', 4, 6, 6)"));
   }
-  Store store = open(place_, StoreAccess::kRead);
+  EXPECT_EQ(must(open(place_, StoreAccess::kRead).race(kA)).row.race.occurrences, 4U) << "reading changes nothing";
+  Store store = open(place_, StoreAccess::kWrite);
   EXPECT_EQ(must(store.race(kA)).row.race.occurrences, 4U);
   const auto connection = connect();
   EXPECT_EQ(std::get<std::int64_t>(must(connection->run("SELECT version FROM deadheat_schema"))[0][0]), kSchemaVersion);
@@ -212,6 +214,38 @@ TEST_P(StoreTest, AnEarlierVersionIsBroughtUpToDateAndALaterOneRefused) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
   EXPECT_THAT(refused.error().message, HasSubstr("version 99"));
+}
+
+TEST_P(StoreTest, RacesOfAnEarlierVersionGetTheirPresentNames) {
+  {
+    const auto connection = must(GetParam() == Backend::kSqlite ? open_sqlite(place_, true) : open_postgres(place_));
+    EXPECT_OK(bring_up_to_date(*connection, 2));
+    for (const std::string name : {"aa00000000000001", "aa00000000000002"}) {
+      must(connection->run("INSERT INTO races VALUES ($1, 'k', 't', 'v', 'e', 'l', 'ignored', 7, 'known', $2, 1)",
+                           {name, "document of " + name}));
+      must(
+          connection->run("INSERT INTO runs (id, mode, program, arguments, machine, tool, started, status) "
+                          "VALUES ($1, 'run', '', '', '', '', 5, 'exit 0')",
+                          {"77" + name}));
+      must(connection->run("INSERT INTO sightings VALUES ($1, $2, 4, 6, 6)", {name, "77" + name}));
+    }
+  }
+  Store store = open(place_, StoreAccess::kWrite);
+  int asked = 0;
+  const RaceRenewal renewal = [&](const std::string& document) -> std::optional<RenewedRace> {
+    ++asked;
+    if (document != "document of aa00000000000001") return std::nullopt;
+    return RenewedRace{"bb00000000000001", R"({"aliases":["aa00000000000001"]})"};
+  };
+  EXPECT_OK(store.renew(renewal));
+  EXPECT_OK(store.renew(renewal));
+  EXPECT_EQ(asked, 2) << "once is enough";
+  EXPECT_THAT(fingerprints(store, {}), UnorderedElementsAre("aa00000000000002", "bb00000000000001"));
+  const RaceRow race = must(store.race("aa00000000000001")).row;
+  EXPECT_EQ(race.race.fingerprint, "bb00000000000001") << "the old name is understood";
+  EXPECT_EQ(race.state, RaceState::kIgnored);
+  EXPECT_EQ(race.note, "known");
+  EXPECT_EQ(race.race.occurrences, 4U);
 }
 
 TEST_P(StoreTest, AServerThatFallsOverIsAskedAgain) {
