@@ -12,6 +12,7 @@
 
 #include "base/flat_map.h"
 #include "runtime/intercept/file_locks.h"
+#include "runtime/intercept/io_rings.h"
 #include "runtime/intercept/kernel_order.h"
 #include "runtime/intercept/relatives.h"
 #include "runtime/intercept/replace.h"
@@ -259,6 +260,7 @@ void before_sending(int descriptor, Address code) {
   if (!is_observing()) return;
   use(descriptor, code);
   send_order(descriptor, channel_of(descriptor), code);
+  give_to_rings(code);
 }
 
 void after_receiving(int descriptor, Address code) {
@@ -266,6 +268,7 @@ void after_receiving(int descriptor, Address code) {
   const KeepErrno keep;
   use(descriptor, code);
   receive_order(descriptor, channel_of(descriptor), code);
+  take_from_rings(code);
 }
 
 void after_ready(int descriptor, Address code) {

@@ -46,6 +46,7 @@ enum class KernelObject : std::uint64_t {
   kIntervalTimer,     // alarm, setitimer
   kFileEvents,        // inotify, fanotify
   kFutex,             // by address
+  kRing,              // all of io_uring (io_rings.h)
   kOutside,
 };
 

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "runtime/intercept/io_rings.h"
 #include "runtime/intercept/relatives.h"
 #include "runtime/intercept/replace.h"
 #include "runtime/on_memory.h"
@@ -62,6 +63,7 @@ void* map(void* wish, std::size_t size, int protection, int flags, int descripto
     const KeepErrno keep;
     on_mapped(self(), address_of(result), whole_pages(size), code);
     if (is_shared_mapping(flags)) note_shared_memory(address_of(result), whole_pages(size));
+    note_ring_mapping(descriptor, static_cast<std::uint64_t>(offset), address_of(result));
   }
   return result;
 }
