@@ -9,6 +9,7 @@
 #include "cli/install_layout.h"
 #include "cli/messages.h"
 #include "cli/openmp_tool.h"
+#include "cli/preload_check.h"
 #include "cli/program_file.h"
 #include "runtime/raw_report.h"
 
@@ -33,7 +34,10 @@ bool is_observable(const ProgramFile& program, Uninstrumented uninstrumented) {
     return false;
   }
   if (program.kind != ProgramKind::kUninstrumented || uninstrumented == Uninstrumented::kRun) return true;
-  print_error(fmt::format("'{}' was not built for race detection; {} (--force runs it as it is)", program.path,
+  const Status loadable = check_preload(program.path);
+  const bool is_for_musl = !loadable.ok() && loadable.error().message.find("musl") != std::string::npos;
+  print_error(fmt::format("'{}' was not built for race detection{}; {} (--force runs it as it is)", program.path,
+                          is_for_musl ? ", and it is a program for musl, where there is none: it takes glibc" : "",
                           advice(program.path)));
   return false;
 }

@@ -16,6 +16,7 @@
 #include "cli/install_layout.h"
 #include "cli/launch.h"
 #include "cli/messages.h"
+#include "cli/preload_check.h"
 #include "cli/program_file.h"
 #include "cli/program_words.h"
 #include "cli/record_session.h"
@@ -112,8 +113,14 @@ ExitCode record_program(RecordOptions& options) {
     return exit_code(static_cast<int>(lookup.error.failure));
   }
   const char* const library_path = std::getenv("LD_LIBRARY_PATH");
-  const Status status = watch::refuse_runtime_of(lookup.path, library_path == nullptr ? "" : library_path);
-  if (!status.ok()) return failed(status.error(), ExitCode::kFailure);
+  for (const Status& status : {watch::refuse_runtime_of(lookup.path, library_path == nullptr ? "" : library_path),
+                               check_preload(lookup.path)}) {
+    if (!status.ok()) return failed(status.error(), ExitCode::kFailure);
+  }
+  if (is_script(lookup.path)) {
+    print_note(
+        fmt::format("'{}' is a script: its interpreter is recorded, not the programs that it starts", lookup.path));
+  }
   const auto layout = find_install_layout();
   if (!layout.ok()) return failed(layout.error(), ExitCode::kFailure);
   RecordPlan plan;

@@ -200,6 +200,10 @@ ExitCode record_by_samples(const RecordPlan& plan, RecordingWriter& writer) {
   if (counts.throttled != 0) print_warning("the system held samples back: too many; try a lower --hz");
   if (counts.lost_trace != 0) print_warning(fmt::format("the processor's trace has {} gaps", counts.lost_trace));
   say_recorded(plan, loop.seconds(), counts.samples);
+  if (counts.samples == 0 && WIFEXITED(end.wait_status) && WEXITSTATUS(end.wait_status) == 0) {
+    print_warning("nothing was sampled, which says nothing about races: record for longer, or with a higher --hz");
+    return ExitCode::kNothingSeen;
+  }
   return exit_code_of(end.wait_status);
 }
 

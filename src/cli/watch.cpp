@@ -24,11 +24,13 @@
 #include "cli/launch.h"
 #include "cli/live_output.h"
 #include "cli/messages.h"
+#include "cli/preload_check.h"
 #include "cli/program_words.h"
 #include "cli/rate.h"
 #include "cli/run_child.h"
 #include "cli/watch_session.h"
 #include "watch/attach/inject.h"
+#include "watch/attach/process_view.h"
 #include "watch/attach/target_modules.h"
 #include "watch/attach/traced_process.h"
 #include "watch/choose_modules.h"
@@ -138,7 +140,9 @@ class SharedTable {
 Result<std::vector<std::byte>> site_table_of(const std::string& path, const WatchOptions& options) {
   const char* const set_path = std::getenv("LD_LIBRARY_PATH");
   const std::string library_path = set_path == nullptr ? "" : set_path;
-  if (const Status status = watch::refuse_runtime_of(path, library_path); !status.ok()) return status.error();
+  for (const Status& status : {watch::refuse_runtime_of(path, library_path), check_preload(path)}) {
+    if (!status.ok()) return status.error();
+  }
   const auto modules = watch::choose_modules(path, options.modules, library_path);
   if (!modules.ok()) return modules.error();
   std::vector<watch::ModuleSites> all;
@@ -159,8 +163,9 @@ Error cannot_watch_file(pid_t process, std::string_view why) {
 
 // The same of a running process, by the files as it sees them.
 Result<std::vector<std::byte>> site_table_of(pid_t process, const WatchOptions& options, std::string& program) {
-  if (std::string reason = watch::reason_against_tracing(process); !reason.empty())
-    return Error{ErrorCode::kIo, reason};
+  for (const auto reason_against : {watch::reason_against_tracing, watch::reason_against_view}) {
+    if (std::string reason = reason_against(process); !reason.empty()) return Error{ErrorCode::kIo, reason};
+  }
   if (const Status status = watch::refuse_runtime_of(process); !status.ok()) return status.error();
   const auto modules = watch::choose_modules(process, options.modules);
   if (!modules.ok()) return modules.error();
@@ -229,6 +234,9 @@ ExitCode watch_program(WatchOptions& options) {
   }
   const auto layout = find_install_layout();
   if (!layout.ok()) return failed(layout.error(), ExitCode::kFailure);
+  if (std::string reason = watch::reason_against_own_view(); !reason.empty()) {
+    return failed({ErrorCode::kUnsupported, std::move(reason)}, ExitCode::kFailure);
+  }
   // A script has no instructions; it says itself what it starts.
   const auto table = site_table_of(options.started.value_or(lookup.path), options);
   if (!table.ok() && table.error().code == ErrorCode::kMalformed && !options.started) {

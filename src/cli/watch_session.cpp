@@ -34,9 +34,13 @@ namespace {
 constexpr double kSlots = 2;  // of each thread: what the agent takes by default
 constexpr char kEraseLine[] = "\r\x1b[K";
 
+double percent_of(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
 double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
-// Percent of the program's processor time.
+// Percent of the program's processor time, beyond what is given at the start.
 struct WatchSpending {
   double processor = 0;
   double processor_budget = 0;
@@ -45,11 +49,11 @@ struct WatchSpending {
 };
 
 WatchSpending spending_of(const watch::Progress& progress) {
-  const auto percent = [](std::uint64_t part, std::uint64_t whole) {
-    return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
+  const auto percent = [&](std::uint64_t spent, std::uint64_t given) {
+    return percent_of(spent - std::min(spent, given), progress.processor_ns);
   };
-  return {percent(progress.agent_ns + progress.slow_ns, progress.processor_ns),
-          static_cast<double>(progress.cpu_share) / 1e4, percent(progress.stalled_ns, progress.processor_ns),
+  return {percent(progress.agent_ns + progress.slow_ns, progress.given_agent_ns),
+          static_cast<double>(progress.cpu_share) / 1e4, percent(progress.stalled_ns, progress.given_stalled_ns),
           static_cast<double>(progress.stall_share) / 1e4};
 }
 
@@ -80,6 +84,8 @@ std::string describe_values(const watch::Collision& collision) {
 // Where we see the files of the process; empty if that is where it sees them.
 std::string root_of(pid_t process) {
   std::error_code error;
+  const auto root = std::filesystem::read_symlink(fmt::format("/proc/{}/root", process), error);
+  if (!error && root != "/") return fmt::format("/proc/{}/root", process);
   const auto theirs = std::filesystem::read_symlink(fmt::format("/proc/{}/ns/mnt", process), error);
   const auto ours = std::filesystem::read_symlink("/proc/self/ns/mnt", error);
   return error || theirs == ours ? std::string() : fmt::format("/proc/{}/root", process);
@@ -112,12 +118,15 @@ ExitCode WatchSession::watch(ChildProcess& child, const WatchedSignals& signals,
   }
   if (output_.failing_count(report_) != 0 && race_exit_code != 0) return exit_code(race_exit_code);
   if (WIFSIGNALED(end.wait_status)) return exit_code(128 + WTERMSIG(end.wait_status));
+  if (has_seen_nothing() && WEXITSTATUS(end.wait_status) == 0 && race_exit_code != 0) return ExitCode::kNothingSeen;
   return exit_code(WEXITSTATUS(end.wait_status));
 }
 
 // A second interrupt does not wait for the agent.
 void WatchSession::listen(watch::InjectedAgent& agent, const WatchedSignals& signals) {
-  constexpr int kLookAgain = 100;  // milliseconds
+  constexpr int kLookAgain = 100;                      // milliseconds
+  constexpr auto kPatience = std::chrono::seconds(5);  // with an agent whose process is stopped (SIGSTOP)
+  std::chrono::steady_clock::time_point asked_at;
   std::vector<std::byte> buffer(sizeof(watch::Collision) + sizeof(watch::Modules));
   bool was_asked = false;
   while (!has_ended_) {
@@ -129,7 +138,11 @@ void WatchSession::listen(watch::InjectedAgent& agent, const WatchedSignals& sig
       if (was_asked) return;
       is_over = true;
     }
-    if (is_over && !std::exchange(was_asked, true)) agent.ask_to_finish();
+    if (is_over && !std::exchange(was_asked, true)) {
+      agent.ask_to_finish();
+      asked_at = std::chrono::steady_clock::now();
+    }
+    if (was_asked && std::chrono::steady_clock::now() - asked_at > kPatience) return;
     if (waits[0].revents == 0) continue;
     const ssize_t size = recv(agent.channel(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR)) return;  // the process has ended
@@ -151,11 +164,26 @@ ExitCode WatchSession::watch(watch::InjectedAgent& agent, const WatchedSignals& 
   ending.words = fmt::format("; process {} {}", process, goes_on ? "goes on" : "has ended");
   if (!has_begun_) ending.problem = "the agent did not begin its work (a line above may say why)";
   if (damaged_ != 0) ending.problem = counted(damaged_, "packet") + " of the agent could not be read";
+  say_if_nothing_was_seen(ending);
   if (const Status status = output_.finish(report_, ending); !status.ok()) {
     return failed(status.error(), ExitCode::kFailure);
   }
   if (!has_begun_) return ExitCode::kFailure;
-  return report_.race_count() != 0 && race_exit_code != 0 ? exit_code(race_exit_code) : ExitCode::kSuccess;
+  if (race_exit_code == 0) return ExitCode::kSuccess;
+  if (has_seen_nothing()) return ExitCode::kNothingSeen;
+  return report_.race_count() != 0 ? exit_code(race_exit_code) : ExitCode::kSuccess;
+}
+
+bool WatchSession::has_seen_nothing() const { return latest_.watches == 0 && report_.race_count() == 0; }
+
+void WatchSession::say_if_nothing_was_seen(LiveEnding& ending) const {
+  if (!has_seen_nothing()) return;
+  ending.nothing_seen = "nothing was looked at";
+  if (has_begun_ && !ending.problem) {
+    ending.problem =
+        "no look was taken in this time, which says nothing about races: watch for longer, or with more --watches, "
+        "--stops and --cpu";
+  }
 }
 
 bool WatchSession::is_enough() const {
@@ -212,7 +240,12 @@ void WatchSession::read_what_waits() {
 
 void WatchSession::read_modules(LoadedModules& loaded) {
   for (RawModule& module : loaded.modules) {
-    if (!root_.empty()) module.path = root_ + module.path;
+    // What was mapped before chroot is only where we see it; and what is the same file for both of us stays when the
+    // process goes.
+    if (std::error_code error; !root_.empty() && std::filesystem::exists(root_ + module.path, error) &&
+                               !std::filesystem::equivalent(root_ + module.path, module.path, error)) {
+      module.path = root_ + module.path;
+    }
     module.load_bias = load_bias_of(module);
     unwinder_.add_module(module.path, module.load_bias);
     auto data = atomic_data_by_debug_information(module.path);
@@ -279,18 +312,22 @@ void WatchSession::show_summary() {
   const double elapsed = seconds(latest_.elapsed_ns);
   const bool is_known = latest_.watches != 0 || report_.race_count() == 0;  // --until-race may come before the figures
   if (is_known) {
-    print_note(
-        fmt::format("watched for {:.1f} s: {} at {} of {} sites, {} of threads ({:.0f} ms, the longest {:.1f} ms); the "
-                    "agent took {:.2f} s",
-                    elapsed, counted(latest_.watches, "look"), latest_.sites_covered, latest_.sites,
-                    counted(latest_.stalls, "stop"), 1e3 * seconds(latest_.stalled_ns),
-                    1e3 * seconds(latest_.longest_stall_ns), seconds(latest_.agent_ns)));
+    print_note(fmt::format(
+        "watched for {:.1f} s: {} at {} of {} sites ({:.0f}%), something was watched {:.0f}% of the time; {} "
+        "of threads ({:.0f} ms, the longest {:.1f} ms); the agent took {:.2f} s",
+        elapsed, counted(latest_.watches, "look"), latest_.sites_covered, latest_.sites,
+        percent_of(latest_.sites_covered, latest_.sites),
+        std::min(100.0, percent_of(latest_.watched_ns, latest_.elapsed_ns)), counted(latest_.stalls, "stop"),
+        1e3 * seconds(latest_.stalled_ns), 1e3 * seconds(latest_.longest_stall_ns), seconds(latest_.agent_ns)));
     const WatchSpending spent = spending_of(latest_);
     print_note(fmt::format(
         "spent of the budgets: {:.1f} of {} watches a second, stops {:.2f}% of {:g}% of the time that "
-        "threads run, processor time {:.2f}% of {:g}% ({:.0f} ms, and about {:.0f} ms of slower code)",
+        "threads run, processor time {:.2f}% of {:g}% ({:.0f} ms, and about {:.0f} ms of slower code), beyond the "
+        "{:.0f} "
+        "and {:.0f} ms that are given at the start",
         elapsed > 0 ? static_cast<double>(latest_.watches) / elapsed : 0, latest_.rate, spent.stops, spent.stops_budget,
-        spent.processor, spent.processor_budget, 1e3 * seconds(latest_.agent_ns), 1e3 * seconds(latest_.slow_ns)));
+        spent.processor, spent.processor_budget, 1e3 * seconds(latest_.agent_ns), 1e3 * seconds(latest_.slow_ns),
+        1e3 * seconds(latest_.given_stalled_ns), 1e3 * seconds(latest_.given_agent_ns)));
   }
   std::set<std::string> confirmed;
   for (const LiveRace& race : report_.races()) confirmed.insert(race.fingerprint);
@@ -316,6 +353,7 @@ LiveEnding WatchSession::ending_of(const ChildEnd& end, const std::string& progr
   if (latest_.elapsed_ns != 0) ending.overhead = seconds(latest_.agent_ns) / seconds(latest_.elapsed_ns);
   if (!has_begun_) ending.problem = "the agent did not begin its work (a line above may say why)";
   if (damaged_ != 0) ending.problem = counted(damaged_, "packet") + " of the agent could not be read";
+  say_if_nothing_was_seen(ending);
   return ending;
 }
 

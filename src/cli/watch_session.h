@@ -56,6 +56,9 @@ class WatchSession {
   void show_live_line();
   void erase_live_line();
   [[nodiscard]] bool is_enough() const;
+  // Says nothing about races.
+  [[nodiscard]] bool has_seen_nothing() const;
+  void say_if_nothing_was_seen(LiveEnding& ending) const;
   void show_summary();
   [[nodiscard]] LiveEnding ending_of(const ChildEnd& end, const std::string& program) const;
 

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "watch/attach/process_view.h"
 #include "watch/needed_libraries.h"
 
 namespace deadheat::watch {
@@ -151,13 +152,13 @@ Result<std::vector<std::string>> choose_modules(pid_t process, const std::vector
     return Error{ErrorCode::kIo,
                  fmt::format("cannot look at process {}: {}", process, error ? error.message() : "permission denied")};
   }
-  Offer offer{fmt::format("process {}", process), "has loaded", program.string(), {}, {}};
+  Offer offer{fmt::format("process {}", process), "has loaded", path_in_process(process, program.string()), {}, {}};
   for (std::string line; std::getline(maps, line);) {
     // begin-end flags offset device inode path
     const std::size_t path_at = line.find('/');
     const std::size_t flags_at = line.find(' ');
     if (path_at == std::string::npos || flags_at + 3 >= line.size() || line[flags_at + 3] != 'x') continue;
-    const std::string path = line.substr(path_at);
+    const std::string path = path_in_process(process, line.substr(path_at));
     if (path.ends_with(" (deleted)") || path == offer.program) continue;
     if (std::find(offer.libraries.begin(), offer.libraries.end(), path) == offer.libraries.end()) {
       offer.libraries.push_back(path);

@@ -161,6 +161,9 @@ Result<FoundSites> find_sites(const std::string& path) {
   FoundSites found = find_sites_in(image.value());
   mark_atomic(found.module.sites, image.value().lowest_address(), atomic_code_by_debug_information(path));
   mark_atomic_targets(found.module.sites, image.value().lowest_address(), atomic_data_by_debug_information(path));
+  // Links of /proc lead into the views of other processes, and their texts do not.
+  found.module.path = path;
+  if (path.starts_with("/proc/")) return found;
   std::error_code error;
   found.module.path = std::filesystem::canonical(path, error).string();
   if (error) return Error{ErrorCode::kIo, "cannot read '" + path + "': " + error.message()};

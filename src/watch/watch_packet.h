@@ -103,6 +103,9 @@ struct Progress {
   std::uint64_t rate = 0;
   std::uint64_t stall_share = 0;
   std::uint64_t cpu_share = 0;
+  // What is given at the start, beyond these shares: nanoseconds.
+  std::uint64_t given_stalled_ns = 0;
+  std::uint64_t given_agent_ns = 0;
 };
 
 }  // namespace deadheat::watch

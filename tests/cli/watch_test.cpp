@@ -79,7 +79,7 @@ TEST(WatchTest, StatusAndOutputOfTheProgramAreItsOwn) {
   EXPECT_EQ(result.exit_code, 3) << result.errors;
   EXPECT_EQ(result.output, "out\n");
   EXPECT_TRUE(contains(result.errors, "more\n")) << result.errors;
-  EXPECT_TRUE(contains(result.errors, "no data races; program ended with status 3")) << result.errors;
+  EXPECT_TRUE(contains(result.errors, "; program ended with status 3")) << result.errors;
   EXPECT_TRUE(contains(result.errors, "deadheat: watched for ") || !can_watch(result)) << result.errors;
 }
 
@@ -97,6 +97,47 @@ TEST(WatchTest, WhatCannotBeWatchedIsSaid) {
   EXPECT_EQ(nobody.exit_code, 1);
   EXPECT_TRUE(contains(nobody.errors, "there is no process 4194304")) << nobody.errors;
   EXPECT_EQ(shell.run("deadheat watch --pid 4194304 bash").exit_code, 2);
+}
+
+TEST(WatchTest, WhatNoAgentCanBeLoadedWithIsRefused) {
+  const Shell shell;
+  shell.write_file("empty.c", "int main() { return 0; }\n");
+  ASSERT_EQ(shell
+                .run("gcc empty.c -static -o static && "
+                     "gcc empty.c -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1 -o musl && "
+                     "printf '\\177ELF\\1\\1\\1%057d' 0 > narrow && chmod +x narrow")
+                .exit_code,
+            0);
+  for (const std::string command : {"watch", "record -o recording"}) {
+    for (const auto& [program, words] : {std::pair{"static", "is linked statically"},
+                                         {"musl", "is a program for musl"},
+                                         {"narrow", "is not a program for x86-64"}}) {
+      const CommandResult result = shell.run("deadheat " + command + " ./" + program);
+      EXPECT_EQ(result.exit_code, 1) << result.errors;
+      EXPECT_TRUE(contains(result.errors, words)) << result.errors;
+    }
+  }
+}
+
+TEST(WatchTest, NothingLookedAtIsSaid) {
+  const Shell shell;
+  const CommandResult result = shell.run("deadheat watch --watches 1 /bin/true");
+  EXPECT_TRUE(contains(result.errors, "nothing was looked at; program ended with status 0")) << result.errors;
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(shell.run("deadheat watch --exitcode 0 /bin/true").exit_code, 0);
+}
+
+TEST(WatchTest, AThreadIsNoProcess) {
+  const Shell shell;
+  shell.write_file("two.cpp",
+                   "#include <thread>\n#include <unistd.h>\nint main() { std::thread([] { sleep(20); }).join(); }\n");
+  ASSERT_EQ(shell.run("g++ -pthread two.cpp -o two").exit_code, 0);
+  const CommandResult result = shell.run(
+      "./two & process=$!; until [ $(ls /proc/$process/task | wc -l) = 2 ]; do sleep 0.01; done; "
+      "deadheat watch --pid $(ls /proc/$process/task | grep -v \"^$process$\"); status=$?; kill $process; exit "
+      "$status");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(contains(result.errors, " is a thread of process ")) << result.errors;
 }
 
 }  // namespace

@@ -38,6 +38,10 @@ class Account {
   std::atomic<std::int64_t> amount_{0};
 };
 
+// Given at the start: short runs are to be seen as well.
+inline constexpr std::uint64_t kFirstCredit = 10'000'000;  // nanoseconds of processor time
+inline constexpr std::uint64_t kFirstStalls = 8;
+
 struct Budget {
   Account permits;  // watches that may be set now: never more than free slots
   Account watches;  // in billionths of a watch

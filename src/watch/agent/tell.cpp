@@ -12,6 +12,7 @@
 #include <ctime>
 
 #include "watch/agent/breakpoints.h"
+#include "watch/agent/budget.h"
 #include "watch/agent/counters.h"
 #include "watch/agent/sites.h"
 #include "watch/agent/stack_walk.h"
@@ -211,6 +212,8 @@ void tell_progress(std::uint64_t elapsed_ns, const Settings& settings) {
   progress.rate = settings.rate;
   progress.stall_share = settings.stall_share;
   progress.cpu_share = settings.cpu_share;
+  progress.given_stalled_ns = kFirstStalls * settings.stall_us * kMicrosecond;
+  progress.given_agent_ns = kFirstCredit;
   send_packet(progress.head, PacketKind::kProgress, sizeof progress);
 }
 

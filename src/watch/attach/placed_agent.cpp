@@ -21,6 +21,7 @@
 #include "watch/attach/agent_image.h"
 #include "watch/attach/call_table.h"
 #include "watch/attach/company.h"
+#include "watch/attach/process_view.h"
 #include "watch/attach/remove_agent.h"
 #include "watch/attach/signal_masks.h"
 #include "watch/attach/target_modules.h"
@@ -321,7 +322,7 @@ Status withdraw_agent(const PlacedAgent& agent) {
   std::string obstacle = "its thread does not end";
   for (int attempt = 0; Clock::now() < deadline; ++attempt) {
     const std::vector<pid_t> threads = threads_of(agent.process);
-    if (threads.empty() || status_of(agent.process, "State").starts_with('Z')) return {};
+    if (threads.empty() || status_of(living_thread_of(agent.process), "State").starts_with('Z')) return {};
     if (std::find(threads.begin(), threads.end(), agent.agent_thread) == threads.end()) {
       auto stopped = TracedProcess::stop(agent.process);
       obstacle = stopped.ok() ? remove_agent(*stopped.value(), agent.place, masks, attempt) : stopped.error().message;

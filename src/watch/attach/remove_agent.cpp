@@ -13,6 +13,7 @@
 #include <set>
 #include <span>
 
+#include "watch/attach/process_view.h"
 #include "watch/site_table.h"
 
 namespace deadheat::watch {
@@ -188,7 +189,7 @@ void ask_agent_to_finish(pid_t process, const AgentPlace& place) {
   std::uint32_t is_over = 1;
   const iovec from{&is_over, sizeof is_over};
   const iovec to{reinterpret_cast<void*>(place.block + offsetof(AttachBlock, is_over)), sizeof is_over};
-  static_cast<void>(process_vm_writev(process, &from, 1, &to, 1, 0));
+  static_cast<void>(process_vm_writev(living_thread_of(process), &from, 1, &to, 1, 0));
 }
 
 std::uint64_t unblock_trap_in_handlers(TracedProcess& target, std::uint64_t system_call, std::uint64_t scratch) {

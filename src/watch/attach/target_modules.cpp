@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/own_mappings.h"
+#include "watch/attach/process_view.h"
 
 namespace deadheat::watch {
 namespace {
@@ -60,12 +61,13 @@ std::set<std::uint64_t> otherwise_used(const ElfImage& image, const std::set<std
 }  // namespace
 
 Result<std::vector<TargetMapping>> mappings_of(pid_t process) {
-  std::ifstream file(fmt::format("/proc/{}/maps", process));
+  std::ifstream file(fmt::format("/proc/{}/maps", living_thread_of(process)));
   std::vector<TargetMapping> all;
   for (std::string line; std::getline(file, line);) {
     Mapping mapping;
     if (!parse_mapping(line.c_str(), mapping)) continue;
-    all.push_back({mapping.begin, mapping.end, mapping.is_writable, mapping.is_executable, mapping.path});
+    all.push_back({mapping.begin, mapping.end, mapping.is_writable, mapping.is_executable,
+                   path_in_process(process, mapping.path)});
   }
   if (all.empty()) return Error{ErrorCode::kIo, fmt::format("cannot read what process {} has mapped", process)};
   return all;
@@ -76,10 +78,6 @@ const TargetMapping* mapping_at(const std::vector<TargetMapping>& mappings, std:
       std::upper_bound(mappings.begin(), mappings.end(), address,
                        [](std::uint64_t wanted, const TargetMapping& mapping) { return wanted < mapping.end; });
   return after != mappings.end() && after->begin <= address ? &*after : nullptr;
-}
-
-std::string file_of_process(pid_t process, const std::string& path) {
-  return fmt::format("/proc/{}/root{}", process, path);
 }
 
 std::vector<TargetModule> modules_of(pid_t process, const std::vector<TargetMapping>& mappings) {

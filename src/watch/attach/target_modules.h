@@ -21,7 +21,7 @@ struct TargetMapping {
   std::uint64_t end = 0;
   bool is_writable = false;
   bool is_executable = false;
-  std::string path;  // "[vdso]", "", or a file
+  std::string path;  // "[vdso]", "", or a file as the process sees it
 };
 
 // Lowest first. kIo: no such process, or it is somebody else's.
@@ -37,9 +37,6 @@ struct TargetModule {
 
 // Files with code, read as the process sees them, also in a container; those that cannot be read are left out.
 [[nodiscard]] std::vector<TargetModule> modules_of(pid_t process, const std::vector<TargetMapping>& mappings);
-
-// Where the file of a path is that the process sees there.
-[[nodiscard]] std::string file_of_process(pid_t process, const std::string& path);
 
 // Functions that a module defines for others, by name, of their newest version: addresses in the file.
 [[nodiscard]] std::map<std::string_view, std::uint64_t> defined_functions(const ElfImage& image);

@@ -18,6 +18,8 @@
 #include <sstream>
 #include <thread>
 
+#include "watch/attach/process_view.h"
+
 namespace deadheat::watch {
 namespace {
 
@@ -123,7 +125,7 @@ std::string reason_against_tracing(pid_t process) {
                        command_of(static_cast<pid_t>(std::strtol(tracer.c_str(), nullptr, 10))));
   }
   if (process == getpid()) return "a process cannot watch itself";
-  const std::string state = status_of(process, "State");
+  const std::string state = status_of_thread(process, living_thread_of(process), "State");
   if (state.starts_with('Z')) return fmt::format("process {} has ended", process);
   if (state.starts_with('T'))
     return fmt::format("process {} is stopped: continue it first (kill -CONT {})", process, process);
@@ -162,7 +164,7 @@ Result<std::unique_ptr<TracedProcess>> TracedProcess::stop(pid_t process) {
   std::unique_ptr<TracedProcess> traced(new TracedProcess(process));
   bool has_new = false;
   if (const Status status = traced->stop_new_threads(has_new); !status.ok()) return status.error();
-  traced->memory_ = open(fmt::format("/proc/{}/mem", process).c_str(), O_RDWR | O_CLOEXEC);
+  traced->memory_ = open(fmt::format("/proc/{}/mem", living_thread_of(process)).c_str(), O_RDWR | O_CLOEXEC);
   if (traced->memory_ < 0) return not_permitted(process, errno);
   return traced;
 }
