@@ -84,9 +84,10 @@ bool ElfModule::is_named(const char* library) const {
     ++library;
     ++name;
   }
-  // "libgomp.so.1", "libomp-19.so.5", and not "libgomp-plugin-nvptx.so.1".
+  // "libgomp.so.1", "libomp-19.so.5", "libglib-2.0.so.0", and not "libgomp-plugin-nvptx.so.1".
   if (*library != 0) return false;
-  while (*name == '-' || (*name >= '0' && *name <= '9')) ++name;
+  const auto is_digit = [](char letter) { return letter >= '0' && letter <= '9'; };
+  while (*name == '-' || is_digit(*name) || (*name == '.' && is_digit(name[1]))) ++name;
   return name[0] == '.' && name[1] == 's' && name[2] == 'o';
 }
 
@@ -95,7 +96,10 @@ bool ElfModule::is_hidden(std::uint32_t symbol) const {
   return versions_ != nullptr && (versions_[symbol] & kHidden) != 0;
 }
 
-Address ElfModule::find_function(const char* name) const {
+Address ElfModule::find_function(const char* name) const { return find_symbol(name, STT_FUNC); }
+Address ElfModule::find_object(const char* name) const { return find_symbol(name, STT_OBJECT); }
+
+Address ElfModule::find_symbol(const char* name, unsigned type) const {
   if (symbols_ == nullptr || strings_ == nullptr || hashes_ == nullptr) return 0;
   const std::uint32_t buckets = hashes_[0];
   const std::uint32_t first_symbol = hashes_[1];
@@ -109,7 +113,7 @@ Address ElfModule::find_function(const char* name) const {
   while (true) {
     const std::uint32_t seen = chain[symbol - first_symbol];
     const ElfW(Sym)& entry = symbols_[symbol];
-    if ((seen | 1) == (hash | 1) && entry.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(entry.st_info) == STT_FUNC &&
+    if ((seen | 1) == (hash | 1) && entry.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(entry.st_info) == type &&
         !is_hidden(symbol) && is_same_name(strings_ + entry.st_name, name))
       return base_ + entry.st_value;
     if ((seen & 1) != 0) return 0;

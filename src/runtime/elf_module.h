@@ -25,6 +25,8 @@ class ElfModule {
   // The default version of an exported function; 0 if the module has none. A function that
   // the dynamic linker chooses by the processor (an IFUNC) counts as none.
   [[nodiscard]] Address find_function(const char* name) const;
+  // A variable that it exports.
+  [[nodiscard]] Address find_object(const char* name) const;
   [[nodiscard]] bool holds(Address address) const { return address >= begin_ && address < end_; }
 
   // Calls visit(name, slot, context) for each word that the dynamic linker fills with the address
@@ -40,6 +42,7 @@ class ElfModule {
 
  private:
   [[nodiscard]] const char* file_name() const;
+  [[nodiscard]] Address find_symbol(const char* name, unsigned type) const;
   void read_dynamic(const ElfW(Dyn) * entry);
   void visit_relocations(const ElfW(Rela) * first, std::size_t bytes, Symbols which, Visit* visit, void* context) const;
   [[nodiscard]] bool is_hidden(std::uint32_t symbol) const;

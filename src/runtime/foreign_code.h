@@ -41,7 +41,10 @@ extern constinit ForeignBounds foreign_bounds;
 [[nodiscard]] inline bool is_foreign_affair(Address code, const volatile void* begin) {
   return may_be_foreign(code) && is_affair_of_foreign_code(code, reinterpret_cast<Address>(begin));
 }
-// A free by a library that orders threads: it frees what all others are done with.
-[[nodiscard]] inline bool is_foreign_free(Address code) { return may_be_foreign(code) && is_in_ordering_library(code); }
+// The call is one by a library that orders threads: it frees what all others are done with, and ends locks that
+// nobody uses.
+[[nodiscard]] inline bool is_of_ordering_library(Address code) {
+  return may_be_foreign(code) && is_in_ordering_library(code);
+}
 
 }  // namespace deadheat::runtime

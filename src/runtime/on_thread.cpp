@@ -9,6 +9,7 @@
 #include "runtime/heap_table.h"
 #include "runtime/intercept/contexts.h"
 #include "runtime/intercept/cxx_exceptions.h"
+#include "runtime/intercept/library_calls.h"
 #include "runtime/modules.h"
 #include "runtime/on_memory.h"
 #include "runtime/on_sync.h"
@@ -222,6 +223,7 @@ void on_fork_child() {
   }
   unlock_modules_in_child();
   unlock_exceptions_in_child();
+  unlock_libuv_in_child();
   send_hello();
   send_modules();
   if (is_recording()) on_recording_child();

@@ -14,6 +14,8 @@
 #include <pthread.h>
 #include <threads.h>
 
+#include "runtime/foreign_code.h"
+#include "runtime/intercept/conditions.h"
 #include "runtime/intercept/relatives.h"
 #include "runtime/intercept/replace.h"
 #include "runtime/intercept/scheduled.h"
@@ -65,6 +67,17 @@ int condition_ended(int result, const volatile void* condition, Address code) {
   static constinit RealFunction<decltype(replaced_##name)> original_##name; \
   auto* const original = original_##name.get(name_of_##name)
 
+namespace deadheat::runtime {
+namespace {
+
+constinit char broadcasts = 0;
+
+}  // namespace
+
+Address foreign_broadcasts() { return address_of(&broadcasts); }
+
+}  // namespace deadheat::runtime
+
 using namespace deadheat::runtime;
 
 // A condition that is made where another one was forgets it.
@@ -108,6 +121,8 @@ DEADHEAT_REPLACE(int, pthread_cond_signal, pthread_cond_t* condition) {
 
 DEADHEAT_REPLACE(int, pthread_cond_broadcast, pthread_cond_t* condition) {
   DEADHEAT_ORIGINAL_CONDITION(pthread_cond_broadcast);
+  if (is_of_ordering_library(DEADHEAT_CALLER) && is_observing()) [[unlikely]]
+    on_happens_before(self(), foreign_broadcasts(), DEADHEAT_CALLER);
   report_used(condition, DEADHEAT_CALLER);
   if (is_observing()) on_broadcasting(self(), address_of(condition), DEADHEAT_CALLER);
   schedule_here();

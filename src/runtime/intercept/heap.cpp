@@ -209,7 +209,7 @@ void* allocate_aligned_block(std::size_t alignment, std::size_t size, Address co
 void free_block(void* block, Address code) {
   if (block == nullptr) return;
   if (!is_our_block(block)) return __libc_free(block);
-  if (is_foreign_free(code)) [[unlikely]]
+  if (is_of_ordering_library(code)) [[unlikely]]
     return free_unchecked(block);
   __libc_free(withdraw(address_of(block), code));
 }

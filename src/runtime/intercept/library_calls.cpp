@@ -24,6 +24,9 @@
 extern "C" __attribute__((visibility("hidden"))) const deadheat::runtime::LibraryCall __start_deadheat_calls[];
 extern "C" __attribute__((visibility("hidden"))) const deadheat::runtime::LibraryCall __stop_deadheat_calls[];
 
+extern "C" __attribute__((visibility("hidden"))) const deadheat::runtime::LibraryVariable __start_deadheat_variables[];
+extern "C" __attribute__((visibility("hidden"))) const deadheat::runtime::LibraryVariable __stop_deadheat_variables[];
+
 namespace deadheat::runtime {
 namespace {
 
@@ -152,6 +155,10 @@ int find_functions(dl_phdr_info* info, std::size_t /*size*/, void* context) {
     if (function != 0) continue;
     const Address defined = module.find_function(call->name);
     if (defined != 0) function = module.is_named(call->library) ? defined : kTaken;
+  }
+  for (const auto* each = __start_deadheat_variables; each != __stop_deadheat_variables; ++each) {
+    if (!module.is_named(each->library)) continue;
+    if (const Address variable = module.find_object(each->name)) each->found(variable);
   }
   return 0;
 }

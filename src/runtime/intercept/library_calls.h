@@ -33,9 +33,19 @@ struct LibraryCall {
   std::atomic<Address>* real;
 };
 
+// A variable of a library's, which the wrappers want to know of when the library is there.
+struct alignas(32) LibraryVariable {  // as they lie in their section
+  const char* library;
+  const char* name;
+  void (*found)(Address variable);  // perhaps more than once
+};
+
 // Looks for the libraries of all wrappers among the modules that are loaded, and changes what leads
 // to their functions. At the start, and after dlopen(); inside the runtime.
 void follow_library_calls();
+
+// In the child of a fork, where nobody else exists.
+void unlock_libuv_in_child();
 
 }  // namespace deadheat::runtime
 
@@ -47,6 +57,10 @@ void follow_library_calls();
       __attribute__((section("deadheat_calls"), used)) = {                                                       \
           library, #name, []() { return reinterpret_cast<::deadheat::Address>(&called_##name); }, &real_##name}; \
   static result called_##name(__VA_ARGS__)
+
+#define DEADHEAT_LIBRARY_VARIABLE(library, name, found)                       \
+  static constinit const ::deadheat::runtime::LibraryVariable variable_##name \
+      __attribute__((section("deadheat_variables"), used)) = {library, #name, found}
 
 // Declares `behind`, a pointer to the library's function.
 #define DEADHEAT_BEHIND(name) \
