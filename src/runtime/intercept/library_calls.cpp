@@ -12,7 +12,8 @@
 // memcpy() and guards them by mutexes and its own atomics. Seen from outside that would be races that are
 // none, and order that the program does not have. So its calls of such functions lead to libc's,
 // past us. Threads, memory and signals stay visible; only its free() does not count as a use of
-// the block.
+// the block. The unwinder is another such library. Of the C++ library only what it initialises for
+// itself, such as the classic locale, goes past us: whoever comes second would seem to follow whoever was first.
 #include "runtime/intercept/library_calls.h"
 
 #include <link.h>
@@ -30,7 +31,8 @@ extern "C" __attribute__((visibility("hidden"))) const deadheat::runtime::Librar
 namespace deadheat::runtime {
 namespace {
 
-constexpr const char* kPrivateLibraries[] = {"libgomp", "libomp", "libiomp5"};
+constexpr const char* kPrivateLibraries[] = {"libgomp", "libomp", "libiomp5", "libgcc_s"};
+constexpr const char* kInitialisesItself = "libstdc++";
 
 // Functions that such a library calls for its own sake; those that are not intercepted do not matter.
 constexpr const char* kPrivateCalls[] = {
@@ -83,6 +85,7 @@ constexpr const char* kPrivateCalls[] = {
     "syscall",
     "sched_yield",
 };
+constexpr const char* kOwnInitialisation = "pthread_once";
 
 // The names of wrappers, by hash. Filled once.
 constexpr std::size_t kPlaces = 4096;
@@ -131,7 +134,7 @@ struct Search {
 int look_for_libraries(dl_phdr_info* info, std::size_t /*size*/, void* context) {
   auto& search = *static_cast<Search*>(context);
   const ElfModule module(*info);
-  search.finds_private = search.finds_private || is_private(module);
+  search.finds_private = search.finds_private || is_private(module) || module.is_named(kInitialisesItself);
   const char* seen = "";
   for (const LibraryCall* call = __start_deadheat_calls; call != __stop_deadheat_calls; ++call) {
     if (call->library == seen) continue;  // those of one file share the name's address
@@ -166,12 +169,17 @@ int find_functions(dl_phdr_info* info, std::size_t /*size*/, void* context) {
 struct Change {
   const ElfModule& module;
   bool is_private;
+  bool initialises_itself;
 };
 
 // The listed name may have a version behind it.
 bool is_same_function(const char* name, const char* listed) {
   for (; *name != 0 && *name == *listed; ++name) ++listed;
   return *name == 0 && (*listed == 0 || *listed == '@');
+}
+
+void lead_past_us(const char* listed, Address* slot, const Change& change) {
+  if (void* const function = find_listed_real(listed)) change.module.fill_slot(slot, address_of(function));
 }
 
 bool lead_to_libc(const char* name, Address* slot, const Change& change) {
@@ -181,7 +189,7 @@ bool lead_to_libc(const char* name, Address* slot, const Change& change) {
   }
   for (const char* listed : kPrivateCalls) {
     if (!is_same_function(name, listed)) continue;
-    if (void* const function = find_listed_real(listed)) change.module.fill_slot(slot, address_of(function));
+    lead_past_us(listed, slot, change);
     return true;
   }
   return false;
@@ -190,6 +198,10 @@ bool lead_to_libc(const char* name, Address* slot, const Change& change) {
 void lead_import(const char* name, Address* slot, void* context) {
   const auto& change = *static_cast<Change*>(context);
   if (change.is_private && lead_to_libc(name, slot, change)) return;
+  if (change.initialises_itself && is_same_function(name, kOwnInitialisation)) {
+    lead_past_us(kOwnInitialisation, slot, change);
+    return;
+  }
   for (std::size_t at = place_of(name);; at = (at + 1) % kPlaces) {
     const LibraryCall* const call = places[at].load(std::memory_order_acquire);  // pairs with enter_names()
     if (call == nullptr) return;
@@ -204,7 +216,7 @@ void lead_import(const char* name, Address* slot, void* context) {
 int lead_imports(dl_phdr_info* info, std::size_t /*size*/, void* /*context*/) {
   const ElfModule module(*info);
   if (module.holds(reinterpret_cast<Address>(&lead_import)) && *info->dlpi_name != 0) return 0;  // our own file
-  Change change{module, is_private(module)};
+  Change change{module, is_private(module), module.is_named(kInitialisesItself)};
   const auto which = calls_itself(module) ? ElfModule::Symbols::kAll : ElfModule::Symbols::kOfOthers;
   module.for_each_import(which, lead_import, &change);
   return 0;
