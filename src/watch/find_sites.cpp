@@ -11,6 +11,7 @@
 
 #include "image/atomic_code.h"
 #include "image/atomic_data.h"
+#include "image/atomic_source.h"
 #include "watch/decode_site.h"
 #include "watch/site_address.h"
 
@@ -147,6 +148,25 @@ void mark_atomic_targets(std::vector<Site>& sites, std::uint64_t lowest, const s
   }
 }
 
+// Where nobody says what the source is: a variable that some instruction accesses with a lock prefix, by its address,
+// is an atomic one, and its plain loads and stores are atomic operations as well.
+void mark_targets_of_atomic(std::vector<Site>& sites, std::uint64_t lowest, const std::vector<AddressRange>& known) {
+  std::vector<AddressRange> targets;
+  for (const Site& site : sites) {
+    const bool is_variable = site.base == kInstructionPointer && site.index == kNoRegister;
+    const std::uint64_t at = lowest + site.offset;
+    if (!is_variable || (site.flags & kAtomicSite) == 0) continue;
+    const std::uint64_t target = address_of(site, {.instruction_pointer = at});
+    targets.push_back({target, target + site.size});
+  }
+  targets = merge_ranges(std::move(targets));
+  for (Site& site : sites) {
+    const std::uint64_t at = lowest + site.offset;
+    if (site.base != kInstructionPointer || site.index != kNoRegister || is_in_ranges(known, at)) continue;
+    if (is_in_ranges(targets, address_of(site, {.instruction_pointer = at}))) site.flags |= kAtomicSite;
+  }
+}
+
 }  // namespace
 
 FoundSites find_sites_in(const ElfImage& image) {
@@ -161,6 +181,9 @@ Result<FoundSites> find_sites(const std::string& path) {
   FoundSites found = find_sites_in(image.value());
   mark_atomic(found.module.sites, image.value().lowest_address(), atomic_code_by_debug_information(path));
   mark_atomic_targets(found.module.sites, image.value().lowest_address(), atomic_data_by_debug_information(path));
+  const AtomicSource source = atomic_code_by_source(path);
+  mark_atomic(found.module.sites, image.value().lowest_address(), source.atomic);
+  mark_targets_of_atomic(found.module.sites, image.value().lowest_address(), source.read);
   // Links of /proc lead into the views of other processes, and their texts do not.
   found.module.path = path;
   if (path.starts_with("/proc/")) return found;

@@ -109,29 +109,42 @@ void Sites::find_modules(Writing writing) {
       continue;
     }
     struct Search {
+      Sites& sites;
       const char* path;
+      Writing writing;
+      std::uint32_t last_offset;
       LoadedModule found;
-    } search{module.path, {0, 0, 0, module.first_site, module.site_count, false}};
+    } search{*this, module.path, writing, 0, {0, 0, 0, module.first_site, module.site_count, true, false}};
+    if (module.site_count != 0) search.last_offset = sites_[module.first_site + module.site_count - 1].offset;
     for_each_mapping(
         [](const Mapping& mapping, void* context) {
           auto& wanted = *static_cast<Search*>(context);
           if (!same_text(mapping.path, wanted.path)) return true;
-          if (wanted.found.base == 0) wanted.found.base = mapping.begin;
-          if (mapping.is_executable) {
-            if (wanted.found.text_begin == 0) wanted.found.text_begin = mapping.begin;
-            wanted.found.text_end = mapping.end;
-          }
+          LoadedModule& found = wanted.found;
+          if (found.base == 0) found.base = mapping.begin;
+          // Some programs have their code a second time elsewhere, or change it themselves.
+          const bool is_code = mapping.is_executable && !mapping.is_writable;
+          if (!is_code || mapping.begin - found.base > wanted.last_offset) return true;
+          found.text_begin = mapping.begin;
+          found.text_end = mapping.end;
+          wanted.sites.add_mapping(found, wanted.writing);
+          found.is_first = false;
           return true;
         },
         &search);
-    if (search.found.text_begin == 0) continue;
-    make_writable(search.found, writing);
-    loaded_[loaded_count_++] = search.found;
+    if (search.found.is_first) continue;
+    ++loaded_modules_;
     loaded_sites_ += module.site_count;
     for (std::uint32_t at = 0; at < module.site_count; ++at) {
       if (may_be_sampled(sites_[module.first_site + at])) ++sampleable_;
     }
   }
+}
+
+void Sites::add_mapping(const LoadedModule& found, Writing writing) {
+  if (loaded_count_ == kMostModules) return;
+  loaded_[loaded_count_] = found;
+  make_writable(loaded_[loaded_count_++], writing);
 }
 
 void Sites::make_writable(LoadedModule& module, Writing writing) {
@@ -146,6 +159,7 @@ void Sites::make_writable(LoadedModule& module, Writing writing) {
 
 std::uint32_t Sites::index_at(std::uint32_t place) const {
   for (std::uint32_t number = 0; number < loaded_count_; ++number) {
+    if (!loaded_[number].is_first) continue;
     if (place < loaded_[number].site_count) return loaded_[number].first_site + place;
     place -= loaded_[number].site_count;
   }
@@ -161,7 +175,10 @@ const Sites::LoadedModule* Sites::module_of(Address code) const {
 
 const Sites::LoadedModule* Sites::module_of_site(std::uint32_t index) const {
   for (std::uint32_t number = 0; number < loaded_count_; ++number) {
-    if (index - loaded_[number].first_site < loaded_[number].site_count) return &loaded_[number];
+    const LoadedModule& module = loaded_[number];
+    if (index - module.first_site >= module.site_count) continue;
+    const Address code = module.base + sites_[index].offset;
+    if (code >= module.text_begin && code < module.text_end) return &module;
   }
   return nullptr;
 }

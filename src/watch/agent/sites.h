@@ -49,7 +49,7 @@ class Sites {
   // Of all loaded modules; those that may be sampled.
   [[nodiscard]] std::uint32_t count() const { return loaded_sites_; }
   [[nodiscard]] std::uint32_t sampleable() const { return sampleable_; }
-  [[nodiscard]] std::uint32_t module_count() const { return loaded_count_; }
+  [[nodiscard]] std::uint32_t module_count() const { return loaded_modules_; }
   // The site of that place, in [0, count()), of all loaded modules.
   [[nodiscard]] std::uint32_t index_at(std::uint32_t place) const;
 
@@ -75,12 +75,14 @@ class Sites {
   void repair_all();
 
  private:
+  // One of a module's mappings with code, of which there can be several, with something else in between.
   struct LoadedModule {
-    Address base;
+    Address base;  // of the module
     Address text_begin;
     Address text_end;
-    std::uint32_t first_site;
+    std::uint32_t first_site;  // of the module
     std::uint32_t site_count;
+    bool is_first;  // of the module's
     bool is_writable;
   };
   static constexpr std::uint32_t kMostModules = 256;
@@ -88,6 +90,7 @@ class Sites {
   [[nodiscard]] const char* map_table(const char* path);
   [[nodiscard]] const char* take_table(const void* table, std::uint64_t size);
   void find_modules(Writing writing);
+  void add_mapping(const LoadedModule& found, Writing writing);
   void make_writable(LoadedModule& module, Writing writing);
   [[nodiscard]] const LoadedModule* module_of(Address code) const;
   [[nodiscard]] const LoadedModule* module_of_site(std::uint32_t index) const;
@@ -101,6 +104,7 @@ class Sites {
   SiteState* states_ = nullptr;
   LoadedModule loaded_[kMostModules] = {};
   std::uint32_t loaded_count_ = 0;
+  std::uint32_t loaded_modules_ = 0;
   std::uint32_t loaded_sites_ = 0;
   std::uint32_t sampleable_ = 0;
   bool has_file_ = false;  // /proc/self/mem can be written, for text that may not be made writable

@@ -60,7 +60,7 @@ CompanyFound meet_attached(TracedProcess& target, const AgentPlace& place, Signa
                                            "in a moment",
                                            target.process())};
   }
-  const std::string obstacle = remove_agent(target, place, masks, 0);
+  const std::string obstacle = remove_agent(target, place, masks, MaskSettling::kWait);
   if (obstacle.empty()) return {Company::kLeaving, ""};
   return {Company::kLeaving,
           fmt::format("the agent of an earlier watch is still in process {}: {}", target.process(), obstacle)};

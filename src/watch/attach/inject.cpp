@@ -67,6 +67,7 @@ Status InjectedAgent::withdraw() {
   const char withdraw = 'w';
   KeeperNews news;
   const bool was_done = send(keeper_socket_, &withdraw, 1, MSG_NOSIGNAL) == 1 && receive_news(keeper_socket_, news);
+  if (was_done && news.is_ok == 0) keeper_ = -1;  // it goes on trying, without us
   end_keeper();
   if (!was_done) return withdraw_agent(agent_);  // somebody has killed it
   if (news.is_ok != 0) return {};

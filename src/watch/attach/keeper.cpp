@@ -102,10 +102,10 @@ void keep_agent(const InjectRequest& request, pid_t watcher, int socket) {
     size = recv(socket, &word, 1, 0);
   } while (size < 0 && errno == EINTR);
   Status status = withdraw_agent(agent);
-  // Nobody waits: a thread that stands in the way may still move on.
-  constexpr int kMoreTimes = 20;
-  for (int times = 0; size <= 0 && !status.ok() && times < kMoreTimes; ++times) status = withdraw_agent(agent);
   tell(socket, status, agent);
+  // Nobody waits any more: a thread that stands in the way may still move on.
+  constexpr int kMoreTimes = 20;
+  for (int times = 0; !status.ok() && times < kMoreTimes; ++times) status = withdraw_agent(agent);
   _exit(0);
 }
 

@@ -34,7 +34,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kWithdrawPatience = std::chrono::seconds(3);
+constexpr auto kWithdrawPatience = std::chrono::seconds(5);
+constexpr auto kMaskPatience = std::chrono::seconds(4);  // of these
 constexpr auto kInjectPatience = std::chrono::seconds(5);
 constexpr auto kReadyPatience = std::chrono::seconds(1);
 constexpr auto kPause = std::chrono::milliseconds(20);
@@ -319,13 +320,15 @@ Status withdraw_agent(const PlacedAgent& agent) {
   const auto early = mappings_of(agent.process);
   SignalMasks masks(early.ok() ? modules_of(agent.process, early.value()) : std::vector<TargetModule>());
   const auto deadline = Clock::now() + kWithdrawPatience;
+  const auto mask_deadline = Clock::now() + kMaskPatience;
   std::string obstacle = "its thread does not end";
-  for (int attempt = 0; Clock::now() < deadline; ++attempt) {
+  while (Clock::now() < deadline) {
     const std::vector<pid_t> threads = threads_of(agent.process);
     if (threads.empty() || status_of(living_thread_of(agent.process), "State").starts_with('Z')) return {};
     if (std::find(threads.begin(), threads.end(), agent.agent_thread) == threads.end()) {
       auto stopped = TracedProcess::stop(agent.process);
-      obstacle = stopped.ok() ? remove_agent(*stopped.value(), agent.place, masks, attempt) : stopped.error().message;
+      const auto settling = Clock::now() < mask_deadline ? MaskSettling::kWait : MaskSettling::kSkip;
+      obstacle = stopped.ok() ? remove_agent(*stopped.value(), agent.place, masks, settling) : stopped.error().message;
       if (obstacle.empty()) return {};
     }
     std::this_thread::sleep_for(kPause);

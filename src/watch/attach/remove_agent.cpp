@@ -214,8 +214,7 @@ void block_trap_in_handlers(TracedProcess& target, std::uint64_t system_call, st
   });
 }
 
-std::string remove_agent(TracedProcess& target, const AgentPlace& place, SignalMasks& masks, int attempt) {
-  constexpr int kPatientAttempts = 50;
+std::string remove_agent(TracedProcess& target, const AgentPlace& place, SignalMasks& masks, MaskSettling settling) {
   if (agent_works(target, place)) return "its thread does not end";
   const auto mappings = mappings_of(target.process());
   if (!mappings.ok()) return mappings.error().message;
@@ -226,7 +225,7 @@ std::string remove_agent(TracedProcess& target, const AgentPlace& place, SignalM
   if (!is_there || !read_value(target, place.block, block)) return {};  // exec has taken it out
   const std::set<std::uint32_t> blocking = threads_that_block(target, block.records);
   const bool is_settled = masks.settle(target, SignalMasks::Whose::kOfThoseThatWant, [&](const StoppedThread& thread) {
-    return attempt < kPatientAttempts && blocking.contains(inner_number(target.process(), thread.number));
+    return settling == MaskSettling::kWait && blocking.contains(inner_number(target.process(), thread.number));
   });
   if (!is_settled) return "a thread is in a function of libc that blocks signals";
   AttachSignals signals;

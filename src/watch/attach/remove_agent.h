@@ -12,6 +12,10 @@
 
 namespace deadheat::watch {
 
+// A thread that wants SIGTRAP to be blocked and is in a function of libc that keeps its mask is waited for, or loses
+// that it blocks SIGTRAP.
+enum class MaskSettling { kWait, kSkip };
+
 // Whether the agent's own thread is there.
 [[nodiscard]] bool agent_works(const TracedProcess& target, const AgentPlace& place);
 
@@ -20,9 +24,9 @@ void ask_agent_to_finish(pid_t process, const AgentPlace& place);
 
 // For whom no functions call by: words, breakpoints, the action of SIGTRAP and masks are the program's again, and the
 // region is given back. Empty if nothing is left of it; otherwise what is in the way, and it is to be tried again.
-// When the agent works nothing is done. `attempt`: the how manieth time it is tried, from 0; after many a thread that
-// waits in system() loses that it blocks SIGTRAP.
-[[nodiscard]] std::string remove_agent(TracedProcess& target, const AgentPlace& place, SignalMasks& masks, int attempt);
+// When the agent works nothing is done.
+[[nodiscard]] std::string remove_agent(TracedProcess& target, const AgentPlace& place, SignalMasks& masks,
+                                       MaskSettling settling);
 
 // Makes sure, with the help of `scratch` (memory of the process), that handlers of the signals that have it in their
 // masks do not block SIGTRAP; returns which they were.

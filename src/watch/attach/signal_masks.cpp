@@ -110,9 +110,12 @@ void SignalMasks::add_system(const TargetModule& module) {
   }
 }
 
+// By what is on the stack: near its end while system() waits for its child, farther away when it calls what has much on
+// the stack itself. Elsewhere old words would look like calls.
 bool SignalMasks::is_in_system(const TracedProcess& target, const StoppedThread& thread) const {
-  constexpr std::size_t kFrames = 4096;  // of system() and what it calls
-  std::vector<std::uint64_t> words(kFrames / 8);
+  constexpr std::size_t kNear = 512;
+  constexpr std::size_t kFar = 4096;
+  std::vector<std::uint64_t> words((is_in_function(thread) ? kFar : kNear) / 8);
   // The stack may end before.
   while (!words.empty() && !target.read(thread.registers.rsp, std::as_writable_bytes(std::span(words))))
     words.resize(words.size() / 2);
@@ -156,23 +159,26 @@ void SignalMasks::add_functions(const TargetModule& module) {
   }
 }
 
+bool SignalMasks::is_in_function(const StoppedThread& thread) const {
+  const std::uint64_t at = thread.registers.rip;
+  return std::any_of(functions_.begin(), functions_.end(),
+                     [&](const Range& range) { return at >= range.begin && at < range.end; });
+}
+
 bool SignalMasks::is_momentary(const StoppedThread& thread) const {
   if ((thread.blocked_signals & kLibrarySignals) != 0) return true;
-  const std::uint64_t at = thread.registers.rip;
-  const bool is_inside = std::any_of(functions_.begin(), functions_.end(),
-                                     [&](const Range& range) { return at >= range.begin && at < range.end; });
-  return is_inside && !has_just_put_back(thread.registers);
+  return is_in_function(thread) && !has_just_put_back(thread.registers);
 }
 
 bool SignalMasks::settle(TracedProcess& target, Whose whose,
                          const std::function<bool(const StoppedThread&)>& wants_block) {
-  for (bool has_new = true; has_new;) {
+  for (bool must_look = true; must_look;) {
     std::vector<pid_t> inside;
     for (const StoppedThread& thread : target.threads()) {
       const bool wants = wants_block(thread);
-      if (wants && is_in_system(target, thread)) return false;
       if (!is_momentary(thread) || (whose == Whose::kOfThoseThatWant && !wants)) {
         seen_inside_.erase(thread.number);
+        if (wants && is_in_system(target, thread)) return false;
         continue;
       }
       Place& place = seen_inside_[thread.number];
@@ -188,7 +194,9 @@ bool SignalMasks::settle(TracedProcess& target, Whose whose,
       }
       if (++seen_inside_[number].times < kTimesOfHelper) return false;
     }
+    bool has_new = false;
     if (!target.stop_new_threads(has_new).ok()) return false;
+    must_look = has_new || !inside.empty();
   }
   return true;
 }

@@ -64,6 +64,7 @@ class SignalMasks {
   void add_functions(const TargetModule& module);
   void add_system(const TargetModule& module);
   void add_loader(const TargetModule& module);
+  [[nodiscard]] bool is_in_function(const StoppedThread& thread) const;
   [[nodiscard]] bool is_momentary(const StoppedThread& thread) const;
   [[nodiscard]] bool is_in_system(const TracedProcess& target, const StoppedThread& thread) const;
   // Addresses of the masks in the frames of signals, innermost first.
