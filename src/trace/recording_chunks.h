@@ -32,7 +32,8 @@ enum ChunkType : std::uint32_t {
   kEnd,
   kMark,
   kTraceRange,
-  kTraceTiming
+  kTraceTiming,
+  kSums
 };
 
 struct FileHead {

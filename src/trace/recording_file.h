@@ -54,6 +54,7 @@ class RecordingWriter {
 
  private:
   RecordingWriter(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
+  void add_sums();  // of what the agent has left
   void write_chunk(std::uint32_t type, std::span<const std::byte> payload);
   void write_numbers(std::uint32_t type, std::initializer_list<std::uint64_t> numbers);
   void write_all(std::span<const std::byte> bytes);

@@ -12,6 +12,7 @@
 #include "trace/recording_chunks.h"
 #include "trace/recording_file.h"
 #include "trace/recording_log.h"
+#include "trace/recording_sums.h"
 
 namespace deadheat {
 
@@ -31,6 +32,7 @@ struct MainFile {
   std::vector<std::pair<std::uint32_t, PathPiece>> paths;
   std::map<std::uint32_t, std::string> names;
   std::vector<std::pair<std::uint32_t, PathMark>> marks;
+  std::vector<FileSum> sums;
   bool has_head = false;
   bool has_end = false;
 };
@@ -136,6 +138,15 @@ bool take_chunk(std::uint32_t type, std::span<const std::byte> payload, MainFile
       if (!take.is_bad()) recording.trace_ranges.push_back(range);
       break;
     }
+    case kSums:
+      while (!take.is_empty() && !take.is_bad()) {
+        FileSum sum;
+        sum.name = take.text();
+        sum.size = take.number();
+        sum.checksum = take.number();
+        main.sums.push_back(std::move(sum));
+      }
+      break;
     case kTraceTiming: {
       TraceTiming& timing = recording.trace_timing;
       timing.mtc_period = take.number();
@@ -164,6 +175,7 @@ Result<MainFile> parse_main(std::span<const std::byte> bytes) {
   std::memcpy(&head, bytes.data(), sizeof head);
   if (std::memcmp(head.magic, kMagic, sizeof kMagic) != 0)
     return malformed("not a recording: {} begins otherwise", kMainFile);
+  if (head.reserved != 0) return malformed("{} is damaged in its first bytes", kMainFile);
   if (head.version != kRecordingVersion) {
     return Error{ErrorCode::kUnsupported,
                  fmt::format("the recording has version {}, newest known {}", head.version, kRecordingVersion)};
@@ -332,6 +344,7 @@ Result<Recording> parse_recording(const RecordingBytes& bytes) {
   if (!parsed.ok()) return parsed.error();
   MainFile main = std::move(parsed).value();
   Recording& recording = main.recording;
+  if (const Status status = check_sums(main.sums, bytes); !status.ok()) return status.error();
   if (!bytes.agent.empty()) {
     const auto state = parse_agent_state(bytes.agent);
     if (!state.ok()) return state.error();

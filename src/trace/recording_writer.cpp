@@ -11,6 +11,7 @@
 
 #include "trace/recording_chunks.h"
 #include "trace/recording_file.h"
+#include "trace/recording_sums.h"
 
 namespace deadheat {
 
@@ -190,8 +191,20 @@ void RecordingWriter::write_numbers(std::uint32_t type, std::initializer_list<st
   write_chunk(type, payload);
 }
 
+void RecordingWriter::add_sums() {
+  std::vector<std::byte> payload;
+  Put put(payload);
+  for (const FileSum& sum : sums_of_logs(std::filesystem::path(path_).parent_path().string())) {
+    put.text(sum.name);
+    put.number(sum.size);
+    put.number(sum.checksum);
+  }
+  if (!payload.empty()) write_chunk(kSums, payload);
+}
+
 Status RecordingWriter::finish(double seconds, std::uint64_t lost_samples, std::string_view incomplete) {
   flush();
+  add_sums();
   std::vector<std::byte> payload;
   Put put(payload);
   put.number(static_cast<std::uint64_t>(seconds * 1e9));
