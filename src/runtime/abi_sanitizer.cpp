@@ -109,7 +109,7 @@ constinit std::atomic<const char*> report_path{""};
 }  // namespace
 
 // Stacks and symbols.
-DEADHEAT_INTERCEPT(void, __sanitizer_print_stack_trace) {
+DEADHEAT_COMMON_HOOK(void, __sanitizer_print_stack_trace) {
   print_frame(0, DEADHEAT_CALLER);
   if (!is_observing()) return;
   ThreadState& thread = self();
@@ -120,7 +120,7 @@ DEADHEAT_INTERCEPT(void, __sanitizer_print_stack_trace) {
   }
 }
 // One description, and an empty one that ends the list.
-DEADHEAT_INTERCEPT(void, __sanitizer_symbolize_pc, void* code, const char*, char* text, std::size_t room) {
+DEADHEAT_COMMON_HOOK(void, __sanitizer_symbolize_pc, void* code, const char*, char* text, std::size_t room) {
   Line line;
   line.append_hexadecimal(address_of(code));
   append_place(line, address_of(code));
@@ -131,13 +131,13 @@ DEADHEAT_INTERCEPT(void, __sanitizer_symbolize_pc, void* code, const char*, char
     text[end + 1] = 0;
   }
 }
-DEADHEAT_INTERCEPT(void, __sanitizer_symbolize_global, void* data, const char*, char* text, std::size_t room) {
+DEADHEAT_COMMON_HOOK(void, __sanitizer_symbolize_global, void* data, const char*, char* text, std::size_t room) {
   Line line;
   append_place(line, address_of(data));
   copy_text(text, room, line.text());
 }
-DEADHEAT_INTERCEPT(int, __sanitizer_get_module_and_offset_for_pc, void* code, char* path, std::size_t room,
-                   void** offset) {
+DEADHEAT_COMMON_HOOK(int, __sanitizer_get_module_and_offset_for_pc, void* code, char* path, std::size_t room,
+                     void** offset) {
   Dl_info info{};
   if (dladdr(code, &info) == 0 || info.dli_fname == nullptr) return 0;
   copy_text(path, room, info.dli_fname);
@@ -146,98 +146,95 @@ DEADHEAT_INTERCEPT(int, __sanitizer_get_module_and_offset_for_pc, void* code, ch
 }
 
 // Unaligned accesses that the compiler does not see.
-DEADHEAT_INTERCEPT(std::uint16_t, __sanitizer_unaligned_load16, const void* from) {
+DEADHEAT_COMMON_HOOK(std::uint16_t, __sanitizer_unaligned_load16, const void* from) {
   return load<std::uint16_t>(from, DEADHEAT_CALLER);
 }
-DEADHEAT_INTERCEPT(std::uint32_t, __sanitizer_unaligned_load32, const void* from) {
+DEADHEAT_COMMON_HOOK(std::uint32_t, __sanitizer_unaligned_load32, const void* from) {
   return load<std::uint32_t>(from, DEADHEAT_CALLER);
 }
-DEADHEAT_INTERCEPT(std::uint64_t, __sanitizer_unaligned_load64, const void* from) {
+DEADHEAT_COMMON_HOOK(std::uint64_t, __sanitizer_unaligned_load64, const void* from) {
   return load<std::uint64_t>(from, DEADHEAT_CALLER);
 }
-DEADHEAT_INTERCEPT(void, __sanitizer_unaligned_store16, void* to, std::uint16_t value) {
+DEADHEAT_COMMON_HOOK(void, __sanitizer_unaligned_store16, void* to, std::uint16_t value) {
   store(to, value, DEADHEAT_CALLER);
 }
-DEADHEAT_INTERCEPT(void, __sanitizer_unaligned_store32, void* to, std::uint32_t value) {
+DEADHEAT_COMMON_HOOK(void, __sanitizer_unaligned_store32, void* to, std::uint32_t value) {
   store(to, value, DEADHEAT_CALLER);
 }
-DEADHEAT_INTERCEPT(void, __sanitizer_unaligned_store64, void* to, std::uint64_t value) {
+DEADHEAT_COMMON_HOOK(void, __sanitizer_unaligned_store64, void* to, std::uint64_t value) {
   store(to, value, DEADHEAT_CALLER);
 }
 
 // The heap. Totals are not kept.
-DEADHEAT_INTERCEPT(int, __sanitizer_get_ownership, const volatile void* block) {
+DEADHEAT_COMMON_HOOK(int, __sanitizer_get_ownership, const volatile void* block) {
   return block_at(block).kind == HeapKind::kLive ? 1 : 0;
 }
-DEADHEAT_INTERCEPT(std::size_t, __sanitizer_get_allocated_size, const volatile void* block) {
+DEADHEAT_COMMON_HOOK(std::size_t, __sanitizer_get_allocated_size, const volatile void* block) {
   return block_at(block).size;
 }
-DEADHEAT_INTERCEPT(std::size_t, __sanitizer_get_allocated_size_fast, const volatile void* block) {
+DEADHEAT_COMMON_HOOK(std::size_t, __sanitizer_get_allocated_size_fast, const volatile void* block) {
   return block_at(block).size;
 }
-DEADHEAT_INTERCEPT(const void*, __sanitizer_get_allocated_begin, const void* inside) {
+DEADHEAT_COMMON_HOOK(const void*, __sanitizer_get_allocated_begin, const void* inside) {
   const HeapBlock block = HeapTable::describe(address_of(inside));
   return block.kind == HeapKind::kLive ? reinterpret_cast<const void*>(block.begin) : nullptr;
 }
-DEADHEAT_INTERCEPT(std::size_t, __sanitizer_get_estimated_allocated_size, std::size_t size) { return size; }
-DEADHEAT_INTERCEPT(std::size_t, __sanitizer_get_current_allocated_bytes) { return 0; }
-DEADHEAT_INTERCEPT(std::size_t, __sanitizer_get_heap_size) { return 0; }
-DEADHEAT_INTERCEPT(std::size_t, __sanitizer_get_free_bytes) { return 0; }
-DEADHEAT_INTERCEPT(std::size_t, __sanitizer_get_unmapped_bytes) { return 0; }
-DEADHEAT_INTERCEPT(void, __sanitizer_purge_allocator) {}
-DEADHEAT_INTERCEPT(int, __sanitizer_install_malloc_and_free_hooks, void (*)(const volatile void*, std::size_t),
-                   void (*)(const volatile void*)) {
+DEADHEAT_COMMON_HOOK(std::size_t, __sanitizer_get_estimated_allocated_size, std::size_t size) { return size; }
+DEADHEAT_COMMON_HOOK(std::size_t, __sanitizer_get_current_allocated_bytes) { return 0; }
+DEADHEAT_COMMON_HOOK(std::size_t, __sanitizer_get_heap_size) { return 0; }
+DEADHEAT_COMMON_HOOK(std::size_t, __sanitizer_get_free_bytes) { return 0; }
+DEADHEAT_COMMON_HOOK(std::size_t, __sanitizer_get_unmapped_bytes) { return 0; }
+DEADHEAT_COMMON_HOOK(void, __sanitizer_purge_allocator) {}
+DEADHEAT_COMMON_HOOK(int, __sanitizer_install_malloc_and_free_hooks, void (*)(const volatile void*, std::size_t),
+                     void (*)(const volatile void*)) {
   return 0;  // not supported
 }
 
 // Settings.
-DEADHEAT_INTERCEPT(void, __sanitizer_set_report_path, const char* path) {
+DEADHEAT_COMMON_HOOK(void, __sanitizer_set_report_path, const char* path) {
   report_path.store(path, std::memory_order_relaxed);
 }
-DEADHEAT_INTERCEPT(const char*, __sanitizer_get_report_path) { return report_path.load(std::memory_order_relaxed); }
-DEADHEAT_INTERCEPT(void, __sanitizer_set_report_fd, void*) {}
-DEADHEAT_INTERCEPT(void, __sanitizer_sandbox_on_notify, void*) {}
-// Programs may have their own.
-DEADHEAT_INTERCEPT(void, __sanitizer_report_error_summary, const char* summary) __attribute__((weak));
-DEADHEAT_INTERCEPT(void, __sanitizer_report_error_summary, const char* summary) {
+DEADHEAT_COMMON_HOOK(const char*, __sanitizer_get_report_path) { return report_path.load(std::memory_order_relaxed); }
+DEADHEAT_COMMON_HOOK(void, __sanitizer_set_report_fd, void*) {}
+DEADHEAT_COMMON_HOOK(void, __sanitizer_sandbox_on_notify, void*) {}
+DEADHEAT_COMMON_HOOK(void, __sanitizer_report_error_summary, const char* summary) {
   if (summary != nullptr) say("summary: ", summary);
 }
-DEADHEAT_INTERCEPT(void, __sanitizer_set_death_callback, void (*)()) {}
-DEADHEAT_INTERCEPT(int, __sanitizer_acquire_crash_state) { return 1; }
-DEADHEAT_INTERCEPT(void, __sanitizer_print_memory_profile, std::size_t, std::size_t) {}
-DEADHEAT_INTERCEPT(void, __sanitizer_start_switch_fiber, void**, const void*, std::size_t) {}
-DEADHEAT_INTERCEPT(void, __sanitizer_finish_switch_fiber, void*, const void**, std::size_t*) {}
-DEADHEAT_INTERCEPT(void, __sanitizer_annotate_contiguous_container, const void*, const void*, const void*,
-                   const void*) {}
-DEADHEAT_INTERCEPT(int, __sanitizer_verify_contiguous_container, const void*, const void*, const void*) { return 1; }
+DEADHEAT_COMMON_HOOK(void, __sanitizer_set_death_callback, void (*)()) {}
+DEADHEAT_COMMON_HOOK(int, __sanitizer_acquire_crash_state) { return 1; }
+DEADHEAT_COMMON_HOOK(void, __sanitizer_print_memory_profile, std::size_t, std::size_t) {}
+DEADHEAT_COMMON_HOOK(void, __sanitizer_start_switch_fiber, void**, const void*, std::size_t) {}
+DEADHEAT_COMMON_HOOK(void, __sanitizer_finish_switch_fiber, void*, const void**, std::size_t*) {}
+DEADHEAT_COMMON_HOOK(void, __sanitizer_annotate_contiguous_container, const void*, const void*, const void*,
+                     const void*) {}
+DEADHEAT_COMMON_HOOK(int, __sanitizer_verify_contiguous_container, const void*, const void*, const void*) { return 1; }
 
 // Around system calls that the program makes itself. Of the kernel's accesses only
 // those of read and write are reported; fork is in intercept/processes.cpp.
-DEADHEAT_INTERCEPT(void, __sanitizer_syscall_pre_impl_write, long descriptor, const void* buffer, long size) {
+DEADHEAT_COMMON_HOOK(void, __sanitizer_syscall_pre_impl_write, long descriptor, const void* buffer, long size) {
   if (size > 0) on_read(buffer, static_cast<std::size_t>(size), DEADHEAT_CALLER);
   before_sending(static_cast<int>(descriptor), DEADHEAT_CALLER);
 }
-DEADHEAT_INTERCEPT(void, __sanitizer_syscall_post_impl_write, long, long, const void*, long) {}
-DEADHEAT_INTERCEPT(void, __sanitizer_syscall_pre_impl_read, long, void*, long) {}
-DEADHEAT_INTERCEPT(void, __sanitizer_syscall_post_impl_read, long result, long descriptor, void* buffer, long) {
+DEADHEAT_COMMON_HOOK(void, __sanitizer_syscall_post_impl_write, long, long, const void*, long) {}
+DEADHEAT_COMMON_HOOK(void, __sanitizer_syscall_pre_impl_read, long, void*, long) {}
+DEADHEAT_COMMON_HOOK(void, __sanitizer_syscall_post_impl_read, long result, long descriptor, void* buffer, long) {
   if (result < 0) return;
   after_receiving(static_cast<int>(descriptor), DEADHEAT_CALLER);
   if (result > 0) on_write(buffer, static_cast<std::size_t>(result), DEADHEAT_CALLER);
 }
-#define DEADHEAT_SYSTEM_CALL(name)                                 \
-  DEADHEAT_INTERCEPT(void, __sanitizer_syscall_pre_impl_##name) {} \
-  DEADHEAT_INTERCEPT(void, __sanitizer_syscall_post_impl_##name) {}
+#define DEADHEAT_SYSTEM_CALL(name)                                   \
+  DEADHEAT_COMMON_HOOK(void, __sanitizer_syscall_pre_impl_##name) {} \
+  DEADHEAT_COMMON_HOOK(void, __sanitizer_syscall_post_impl_##name) {}
 #include "runtime/system_call_hooks.def"
 #undef DEADHEAT_SYSTEM_CALL
 
 // Coverage: there is none.
-DEADHEAT_INTERCEPT(void, __sanitizer_cov_dump) {}
-DEADHEAT_INTERCEPT(void, __sanitizer_cov_reset) {}
-DEADHEAT_INTERCEPT(void, __sanitizer_dump_coverage, const void*, std::size_t) {}
-DEADHEAT_INTERCEPT(void, __sanitizer_dump_trace_pc_guard_coverage) {}
-#define DEADHEAT_NO_COVERAGE(name)                                        \
-  DEADHEAT_INTERCEPT(void, __sanitizer_cov_##name) __attribute__((weak)); \
-  DEADHEAT_INTERCEPT(void, __sanitizer_cov_##name) {}
+DEADHEAT_COMMON_HOOK(void, __sanitizer_cov_dump) {}
+DEADHEAT_COMMON_HOOK(void, __sanitizer_cov_reset) {}
+DEADHEAT_COMMON_HOOK(void, __sanitizer_dump_coverage, const void*, std::size_t) {}
+DEADHEAT_COMMON_HOOK(void, __sanitizer_dump_trace_pc_guard_coverage) {}
+#define DEADHEAT_NO_COVERAGE(name) \
+  DEADHEAT_COMMON_HOOK(void, __sanitizer_cov_##name) {}
 DEADHEAT_NO_COVERAGE(8bit_counters_init)
 DEADHEAT_NO_COVERAGE(bool_flag_init)
 DEADHEAT_NO_COVERAGE(pcs_init)

@@ -138,9 +138,11 @@ class ProgramWriter {
   }
 
   bool write_flag(int thread) {
-    static constexpr std::array kForms = {"STORE_RELEASE(flag_{0}, {1});", "LOAD_ACQUIRE(flag_{0});",
-                                          "LOAD_ACQUIRE(flag_{0});",       "ADD_ACQ_REL(flag_{0});",
-                                          "ADD_RELAXED(flag_{0});",        "LOAD_RELAXED(flag_{0});"};
+    static constexpr std::array kForms = {"STORE_RELEASE(flag_{0}, {1});",  "LOAD_ACQUIRE(flag_{0});",
+                                          "LOAD_ACQUIRE(flag_{0});",        "ADD_ACQ_REL(flag_{0});",
+                                          "ADD_RELAXED(flag_{0});",         "LOAD_RELAXED(flag_{0});",
+                                          "STORE_ASSEMBLY(flag_{0}, {1});", "ADD_ASSEMBLY(flag_{0});",
+                                          "EXCHANGE_ASSEMBLY(flag_{0});",   "ADD_PLAIN_ASSEMBLY(flag_{0});"};
     const int flag = dice_.below(kFlags);
     if (dice_.one_in(10)) {
       add_step(thread, fmt::format("acc += RD(flag_{});", flag));
@@ -170,7 +172,9 @@ class ProgramWriter {
         body += fmt::format("  FREE({}, {});\n", object.name, object.count * 8);
         continue;
       }
-      body += "  " + statement(dice_, object, around) + "\n";
+      static constexpr std::array kWays = {"IN_LAMBDA", "IN_VIRTUAL", "IN_TRY"};
+      const std::string one = statement(dice_, object, around);
+      body += dice_.one_in(8) ? fmt::format("  {}({})\n", dice_.pick(kWays), one) : "  " + one + "\n";
     }
     add_step(thread, body.empty() ? ";" : body.substr(2, body.size() - 3));
   }
@@ -213,7 +217,7 @@ class ProgramWriter {
     std::string text = "int main(void) {\n  pthread_t threads[8];\n";
     for (const Object& object : objects_) {
       if (object.shape != Shape::kHeap && object.shape != Shape::kLargeHeap) continue;
-      text += fmt::format("  {} = calloc({}, 8);\n", object.name, object.count);
+      text += fmt::format("  {} = (long*)calloc({}, 8);\n", object.name, object.count);
       if (object.shape == Shape::kLargeHeap)
         text += fmt::format("  ORACLE(oracle_checked_late({}, {}));\n", object.name, object.count * 8);
     }

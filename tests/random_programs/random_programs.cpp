@@ -30,8 +30,11 @@ struct Settings {
   int count = 1;
   int seconds = 0;  // 0: `count` programs, otherwise as many as fit
   std::string way;
+  bool takes_all = false;
   std::string keep;
 };
+
+enum class Language : std::uint8_t { kC, kCpp };
 
 // How a program is built, and how it is run.
 struct Way {
@@ -39,20 +42,39 @@ struct Way {
   Words build;
   Words run = {};
   Completeness completeness = Completeness::kAll;
+  Language language = Language::kC;
+  bool is_recorded = false;  // the trace of the run must have the same races
 };
 
-// Each program takes all builds of one compiler in turn with the other's, and one mode that is not plain detection.
 std::vector<Way> all_ways() {
   std::vector<Way> ways;
   for (const char* const level : {"-O0", "-O1", "-O2", "-O3"}) {
-    ways.push_back({std::string("clang pass ") + level, {"--cc=clang-19", level}});
-    ways.push_back({std::string("clang calls ") + level, {"--cc=clang-19", "--pass=no", level}});
-    ways.push_back({std::string("gcc ") + level, {"--cc=gcc", level}});
+    const std::string name = level;
+    ways.push_back({"clang pass " + name, {"--cc=clang-19", level}});
+    ways.push_back({"gcc " + name, {"--cc=gcc", level}});
+    ways.push_back({"clang calls " + name, {"--cc=clang-19", "--pass=no", level}});
+    ways.push_back({"clang++ pass " + name, {"--cxx=clang++-19", level}});
+    ways.push_back({"g++ " + name, {"--cxx=g++", level}});
+    ways[ways.size() - 2].language = Language::kCpp;
+    ways.back().language = Language::kCpp;
   }
   ways.push_back({"clang plain -O2", {"--cc=clang-19", "--pass=plain", "-O2"}});
   ways.push_back({"clang pass -O2 rate 100%", {"--cc=clang-19", "-O2"}, {"--rate", "100%"}});
   ways.push_back({"clang pass -O2 rate 30%", {"--cc=clang-19", "-O2"}, {"--rate", "30%"}, Completeness::kSome});
+  ways.push_back({"gcc -O2 rate 100%", {"--cc=gcc", "-O2"}, {"--rate", "100%"}});
+  for (const char* const compiler : {"clang-19", "gcc"}) {
+    ways.push_back({std::string(compiler) + " -O2 recorded", {std::string("--cc=") + compiler, "-O2"}});
+    ways.back().is_recorded = true;
+  }
   return ways;
+}
+
+// Each program takes some of them, and as many programs as there are ways all, in equal parts.
+constexpr std::uint32_t kWaysOfProgram = 5;
+
+bool takes(const Settings& settings, std::uint32_t seed, std::uint32_t number, const Way& way) {
+  if (!settings.way.empty()) return way.name.find(settings.way) != std::string::npos;
+  return settings.takes_all || number % kWaysOfProgram == seed % kWaysOfProgram;
 }
 
 class Trial {
@@ -81,8 +103,9 @@ class Trial {
       if (settings_.seconds > 0 ? Clock::now() >= end : programs >= settings_.count) break;
       ++programs;
       make_program(seed);
+      std::uint32_t number = 0;
       for (const Way& way : all_ways()) {
-        if (!settings_.way.empty() && way.name.find(settings_.way) == std::string::npos) continue;
+        if (!takes(settings_, seed, number++, way)) continue;
         if (settings_.seconds > 0 && Clock::now() >= end) break;
         ++runs;
         if (!agrees(seed, way)) ++failures;
@@ -133,11 +156,13 @@ class Trial {
 
   std::vector<std::string> check(const Way& way) {
     const fs::path program = folder_ / "program";
-    Words build = {DEADHEAT_COMMAND, "cc"};
+    const bool is_cpp = way.language == Language::kCpp;
+    Words build = {DEADHEAT_COMMAND, is_cpp ? "c++" : "cc"};
     build.insert(build.end(), way.build.begin(), way.build.end());
     build.insert(build.end(), vector_flags_.begin(), vector_flags_.end());
-    for (const std::string& word : Words{"-w", "-g", "-I" DEADHEAT_RANDOM_SUPPORT, source_.string(),
-                                         (folder_ / "scheduler.o").string(), "-lm", "-o", program.string()}) {
+    for (const std::string& word :
+         Words{"-w", "-g", "-I" DEADHEAT_RANDOM_SUPPORT, "-x", is_cpp ? "c++" : "c", source_.string(), "-x", "none",
+               (folder_ / "scheduler.o").string(), "-lm", "-o", program.string()}) {
       build.push_back(word);
     }
     const programs::CommandResult built = programs::run_command({build, {}, {}, std::chrono::seconds(120)}, folder_);
@@ -145,6 +170,9 @@ class Trial {
     const fs::path report = folder_ / "report.json";
     fs::remove(report);
     Words run = {DEADHEAT_COMMAND, "run", "--no-store", "--json", report.string()};
+    const fs::path trace = folder_ / "trace";
+    fs::remove(trace);
+    if (way.is_recorded) run.push_back("--record=" + trace.string());
     run.insert(run.end(), way.run.begin(), way.run.end());
     run.push_back(program.string());
     const programs::CommandResult ran = programs::run_command({run, {}, {}, std::chrono::seconds(60)}, folder_);
@@ -153,11 +181,32 @@ class Trial {
     programs::TestProgram described;
     described.source = source_;
     const std::string document = programs::read_file(report);
-    std::vector<std::string> problems =
-        disagreements(programs::races_in_json(document, described), truth_, way.completeness);
+    const std::vector<programs::FoundRace> found = programs::races_in_json(document, described);
+    std::vector<std::string> problems = disagreements(found, truth_, way.completeness);
+    if (way.is_recorded) {
+      for (std::string& problem : problems_of_trace(trace, described)) problems.push_back(std::move(problem));
+    }
     for (const std::string& loss : programs::losses_in_json(document)) {
       if (way.completeness == Completeness::kAll) problems.push_back("lost: " + loss);
     }
+    return problems;
+  }
+
+  // The races of the trace go by the oracle, too.
+  std::vector<std::string> problems_of_trace(const fs::path& trace, const programs::TestProgram& described) {
+    const fs::path analysis = folder_ / "analysis.json";
+    fs::remove(analysis);
+    const programs::CommandResult analysed =
+        programs::run_command({{DEADHEAT_COMMAND, "analyze", "--detector", "reference", "--format", "json", "--output",
+                                analysis.string(), trace.string()},
+                               {},
+                               {},
+                               std::chrono::seconds(60)},
+                              folder_);
+    if (analysed.status != 0 && analysed.status != 66) return {"the trace is not analysed: " + analysed.output};
+    std::vector<std::string> problems =
+        disagreements(programs::races_in_json(programs::read_file(analysis), described), truth_, Completeness::kSome);
+    for (std::string& problem : problems) problem.insert(0, "in the trace: ");
     return problems;
   }
 
@@ -181,6 +230,7 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", settings.seconds, "As many programs as fit into this time")
       ->envname("DEADHEAT_RANDOM_SECONDS");
   app.add_option("--way", settings.way, "Only ways whose name has this in it, such as 'gcc -O2'");
+  app.add_flag("--all-ways", settings.takes_all, "Each program in all ways, instead of a fifth of them");
   app.add_option("--keep", settings.keep, "A folder for the sources of programs that fail");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -177,6 +177,7 @@ Text points(Dice& dice, const Object& object) {
   const Member& member = dice.pick(kMembers);
   if (dice.one_in(4)) {
     const Text at = fmt::format("{}[{}]", object.name, dice.below(object.count));
+    if (dice.one_in(3)) return fmt::format("acc += take_point(acc, RD({}), 3);", at);
     if (dice.one_in(2)) return fmt::format("{{ struct Point p = RD({}); USE(p); acc += p.x; }}", at);
     return fmt::format("{{ struct Point p = {{(int)acc, 1, 2, 3, 4}}; USE(p); WR({}, p); }}", at);
   }
@@ -247,7 +248,7 @@ Text fields(Dice& dice, const Object& object) {
 
 Text raw_bytes(Dice& dice, const Object& object, const Surroundings& around) {
   const int at = dice.below(object.count - 40);
-  switch (dice.below(around.may_use_avx2 ? 8 : 5)) {
+  switch (dice.below(around.may_use_avx2 ? 11 : 6)) {
     case 0:
       return fmt::format("LOAD_128({} + {});", object.name, at);
     case 1:
@@ -258,9 +259,19 @@ Text raw_bytes(Dice& dice, const Object& object, const Surroundings& around) {
     case 4:
       return bytes_of(dice, object.name, object.count, around, object);
     case 5:
-      return fmt::format("LOAD_256({} + {});", object.name, at);
+      for (const Object* const other : around.others) {
+        if (other->shape != Shape::kBytes || other == &object) continue;
+        return fmt::format("COMPARE({} + {}, {}, {});", object.name, at, other->name, 1 + dice.below(40));
+      }
+      return fmt::format("LOAD_128({} + {});", object.name, at);
     case 6:
+      return fmt::format("LOAD_256({} + {});", object.name, at);
+    case 7:
       return fmt::format("STORE_256({} + {}, acc);", object.name, at);
+    case 8:
+      return fmt::format("STORE_MASKED({} + {}, {});", object.name, at, dice.below(5));
+    case 9:
+      return fmt::format("GATHER({} + {}, {});", object.name, at, dice.below(4));
     default:
       return fmt::format("LOAD_MASKED({} + {}, {});", object.name, at, dice.below(4));
   }

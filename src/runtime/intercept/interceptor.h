@@ -66,6 +66,10 @@ class RealFunction {
 
 #define DEADHEAT_INTERCEPT(result, name, ...) extern "C" __attribute__((visibility("default"))) result name(__VA_ARGS__)
 
+// A function that the runtimes of other sanitizers have, too (-fsanitize=undefined, fuzzer, xray): theirs is taken.
+#define DEADHEAT_COMMON_HOOK(result, name, ...) \
+  extern "C" __attribute__((visibility("default"), weak)) result name(__VA_ARGS__)
+
 // Puts a name on the list of functions that are looked up at start. `tag` is a word of the caller's own.
 #define DEADHEAT_LOOKED_UP(tag, name) \
   static constexpr char name_of_##tag[] __attribute__((section("deadheat_originals"), used)) = name

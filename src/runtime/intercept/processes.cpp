@@ -144,10 +144,10 @@ DEADHEAT_REPLACE(int, clone, int (*begin)(void*), void* stack, int flags, void* 
   return result;
 }
 
-DEADHEAT_INTERCEPT(void, __sanitizer_syscall_pre_impl_fork) {
+DEADHEAT_COMMON_HOOK(void, __sanitizer_syscall_pre_impl_fork) {
   if (is_observing()) before_fork();
 }
-DEADHEAT_INTERCEPT(void, __sanitizer_syscall_post_impl_fork, long result) {
+DEADHEAT_COMMON_HOOK(void, __sanitizer_syscall_post_impl_fork, long result) {
   if (!runtime_is_ready.load(std::memory_order_relaxed) || current.inside == 0) return;
   const KeepErrno keep;
   if (result == 0) {

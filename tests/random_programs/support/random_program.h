@@ -25,8 +25,15 @@
 #include <immintrin.h>
 #endif
 
+#ifdef __cplusplus
+#define _Bool bool
+extern "C" {
+#endif
 void scheduler_await(int step);
 void scheduler_done(int step);
+#ifdef __cplusplus
+}
+#endif
 
 /* The optimiser knows nothing of the value, and may compute it where it likes. */
 static inline long opaque(long value) {
@@ -69,7 +76,19 @@ static inline void use(long value) { __asm__ volatile("" : : "r"(value)); }
 #define WR_BYTES(pointer, count) oracle_access(__LINE__, 1, (pointer), (count), (pointer), (count))
 #define AT_ATOMIC(access, object) oracle_atomic(__LINE__, (access), &(object), sizeof(object))
 #define ORACLE(call) call
+static inline size_t equal_bytes(const char* one, const char* other, size_t count) {
+  size_t at = 0;
+  while (at < count && one[at] == other[at]) at++;
+  return at;
+}
+/* A comparison may stop at the first byte that differs, and need not. */
+#define RD_UNTIL(pointer, other, count)                                                                     \
+  ({                                                                                                        \
+    const size_t equal = equal_bytes((const char*)(pointer), (const char*)(other), (count));                \
+    oracle_access(__LINE__, 0, (pointer), equal < (size_t)(count) ? equal + 1 : equal, (pointer), (count)); \
+  })
 #else
+#define RD_UNTIL(pointer, other, count) ((void)0)
 #define RD(lvalue) (lvalue)
 #define WR(lvalue, value) ((lvalue) = (value))
 #define RD_FIELD(object, field, first, count) ((object).field)
@@ -156,6 +175,41 @@ static inline void use(long value) { __asm__ volatile("" : : "r"(value)); }
     acc += __atomic_fetch_add(&(flag), 1, __ATOMIC_RELAXED); \
   } while (0)
 
+/* As old code bases have it. What it hands on is added to what is there. */
+#define STORE_ASSEMBLY(flag, value)                                              \
+  do {                                                                           \
+    AT_ATOMIC(1, flag);                                                          \
+    ORACLE(oracle_release_also(&(flag)));                                        \
+    __asm__ volatile("movl %1, %0" : "=m"(flag) : "r"((int)(value)) : "memory"); \
+  } while (0)
+#define ADD_ASSEMBLY(flag)                                             \
+  do {                                                                 \
+    AT_ATOMIC(1, flag);                                                \
+    ORACLE((oracle_acquire(&(flag)), oracle_release_also(&(flag))));   \
+    __asm__ volatile("lock; incl %0" : "+m"(flag) : : "memory", "cc"); \
+  } while (0)
+#define EXCHANGE_ASSEMBLY(flag)                                                  \
+  do {                                                                           \
+    int exchanged = 3;                                                           \
+    AT_ATOMIC(1, flag);                                                          \
+    ORACLE((oracle_acquire(&(flag)), oracle_release_also(&(flag))));             \
+    __asm__ volatile("xchgl %0, %1" : "+r"(exchanged), "+m"(flag) : : "memory"); \
+    acc += exchanged;                                                            \
+  } while (0)
+/* An access that orders nothing. */
+#define ADD_PLAIN_ASSEMBLY(flag)                       \
+  do {                                                 \
+    RD_BYTES(&(flag), sizeof(flag));                   \
+    WR_BYTES(&(flag), sizeof(flag));                   \
+    __asm__ volatile("incl %0" : "+m"(flag) : : "cc"); \
+  } while (0)
+
+#define COMPARE(one, other, count)                      \
+  do {                                                  \
+    RD_UNTIL((one), (other), (count));                  \
+    RD_UNTIL((other), (one), (count));                  \
+    if (memcmp((one), (other), (count)) == 0) acc += 5; \
+  } while (0)
 #define COPY(to, from, count)      \
   do {                             \
     RD_BYTES((from), (count));     \
@@ -199,6 +253,24 @@ static inline void use(long value) { __asm__ volatile("" : : "r"(value)); }
         _mm256_cmpgt_epi32(_mm256_set1_epi32((int)opaque(count)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)); \
     __m256i loaded = _mm256_maskload_epi32((const int*)(pointer), mask);                                      \
     USE_VECTOR(loaded);                                                                                       \
+  } while (0)
+#define STORE_MASKED(pointer, count)                                                                          \
+  do {                                                                                                        \
+    WR_BYTES((pointer), 4 * (count));                                                                         \
+    __m256i mask =                                                                                            \
+        _mm256_cmpgt_epi32(_mm256_set1_epi32((int)opaque(count)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)); \
+    _mm256_maskstore_epi32((int*)(pointer), mask, _mm256_set1_epi32((int)acc));                               \
+  } while (0)
+/* Elements 0, step, 2 * step ... of the first four. */
+#define GATHER(pointer, step)                                                                 \
+  do {                                                                                        \
+    ORACLE(({                                                                                 \
+      for (int lane = 0; lane < 4; lane++) RD_BYTES((char*)(pointer) + 4 * lane * (step), 4); \
+    }));                                                                                      \
+    const int gather_step = (int)opaque(step);                                                \
+    __m128i indexes = _mm_setr_epi32(0, gather_step, 2 * gather_step, 3 * gather_step);       \
+    __m128i loaded = _mm_i32gather_epi32((const int*)(pointer), indexes, 4);                  \
+    USE_VECTOR(loaded);                                                                       \
   } while (0)
 #endif
 #define STORE_128(pointer, value)                                        \
@@ -252,6 +324,47 @@ struct Fields {
 };
 
 #define NOT_INLINED __attribute__((noinline))
+
+/* Statements on ways that C++ has. To the oracle, which is C, they are the statement. */
+#ifdef __cplusplus
+struct Runs {
+  virtual ~Runs() = default;
+  virtual void run() = 0;
+};
+template <class Function>
+struct RunsFunction final : Runs {
+  explicit RunsFunction(Function& wanted) : function(wanted) {}
+  void run() override { function(); }
+  Function& function;
+};
+static NOT_INLINED void run_virtually(Runs& wanted) { wanted.run(); }
+#define IN_LAMBDA(...)                 \
+  {                                    \
+    auto lambda = [&] { __VA_ARGS__ }; \
+    lambda();                          \
+  }
+#define IN_VIRTUAL(...)                          \
+  {                                              \
+    auto lambda = [&] { __VA_ARGS__ };           \
+    RunsFunction<decltype(lambda)> runs(lambda); \
+    run_virtually(runs);                         \
+  }
+#define IN_TRY(...)              \
+  try {                          \
+    if (opaque(1) != 0) throw 1; \
+  } catch (int thrown) {         \
+    acc += thrown;               \
+    __VA_ARGS__                  \
+  }
+#else
+#define IN_LAMBDA(...) {__VA_ARGS__}
+#define IN_VIRTUAL(...) {__VA_ARGS__}
+#define IN_TRY(...) \
+  {                 \
+    acc += 1;       \
+    __VA_ARGS__     \
+  }
+#endif
 static NOT_INLINED long take_small(struct Small value) {
   USE(value);
   return value.a + value.b;
@@ -263,6 +376,10 @@ static NOT_INLINED long take_medium(struct Medium value) {
 static NOT_INLINED long take_large(struct Large value) {
   USE(value);
   return value.a[1] + value.c;
+}
+static NOT_INLINED long take_point(long before, struct Point value, long after) {
+  USE(value);
+  return before + value.x + value.w + after;
 }
 static NOT_INLINED struct Small make_small(long from) {
   struct Small made = {(int)from, 1, 2, 3};

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Race detection together with -fsanitize=undefined, whose runtime has some functions of the same names.
+// flags: -fsanitize=undefined
+// libraries: -fsanitize=undefined
+#include "turns.h"
+
+int shared;
+int shift_by;
+
+static void first() { shared = 1 << shift_by; }  // race
+
+static void second() { shared = 2 << shift_by; }  // race
+
+int main() {
+  shift_by = static_cast<int>(opaque(3));
+  in_turn(first, second);
+  return 0;
+}
