@@ -224,6 +224,7 @@ void on_fork_child() {
   unlock_modules_in_child();
   unlock_exceptions_in_child();
   unlock_libuv_in_child();
+  unlock_tbb_in_child();
   send_hello();
   send_modules();
   if (is_recording()) on_recording_child();

@@ -46,6 +46,7 @@ void follow_library_calls();
 
 // In the child of a fork, where nobody else exists.
 void unlock_libuv_in_child();
+void unlock_tbb_in_child();
 
 }  // namespace deadheat::runtime
 
