@@ -31,7 +31,7 @@ extern "C" __attribute__((visibility("hidden"))) const deadheat::runtime::Librar
 namespace deadheat::runtime {
 namespace {
 
-constexpr const char* kPrivateLibraries[] = {"libgomp", "libomp", "libiomp5", "libgcc_s"};
+constexpr const char* kPrivateLibraries[] = {"libgomp", "libomp", "libiomp5", "libgcc_s", "libatomic"};
 constexpr const char* kInitialisesItself = "libstdc++";
 
 // Functions that such a library calls for its own sake; those that are not intercepted do not matter.
