@@ -70,6 +70,7 @@ constinit Immortal<Random> random;
 constinit AttachBlock* attached = nullptr;  // in a process that was running already
 constinit std::uint32_t own_number = 0;
 constinit std::atomic<bool> is_confined{false};  // some thread, and we make no calls that the program would not make
+constinit std::atomic<std::uint32_t> patching_is_over{0};  // 1: is to be, 2: it is
 constinit std::atomic<bool> must_finish_now{false};
 constinit std::atomic<const char*> finish_reason{nullptr};
 constinit std::atomic<std::uint32_t> has_finished{0};
@@ -231,7 +232,8 @@ enum class Draw : std::uint8_t { kAny, kRarelyWatched };
 
 // Leaves those that are armed.
 void fill_armed_set(Draw draw) {
-  if (settings.patch == 0) return;
+  if (settings.patch == 0 || patching_is_over.load(std::memory_order_seq_cst) != 0)
+    return;  // pairs with end_patching()
   std::uint32_t kept = 0;
   for (std::uint32_t at = 0; at < armed_count; ++at) {
     if (sites.state(armed[at]).phase.load(std::memory_order_relaxed) == SitePhase::kArmed) armed[kept++] = armed[at];
@@ -323,6 +325,11 @@ constinit ClockSampler clock_sampler;
 
 // Returns when to look again at the latest.
 std::uint64_t arm_or_disarm(std::uint64_t now) {
+  if (patching_is_over.load(std::memory_order_seq_cst) == 1) {  // pairs with end_patching()
+    disarm_all();
+    patching_is_over.store(2, std::memory_order_seq_cst);
+    wake_waiters(&patching_is_over);
+  }
   const std::uint32_t slots = free_slots();
   budget.permits.clear();
   const std::uint64_t wait = time_to_arming(slots);
@@ -539,6 +546,17 @@ void finish_watching(const char* reason) {
   const std::uint64_t begin = read_clock(CLOCK_MONOTONIC);
   while (has_finished.load(std::memory_order_seq_cst) == 0 && read_clock(CLOCK_MONOTONIC) - begin < kFinishPatience) {
     wait_while(&has_finished, 0, kFinishPatience / 8);
+  }
+}
+
+void end_patching() {
+  if (attached == nullptr || !is_watching() || !is_own_process()) return;
+  std::uint32_t seen = 0;
+  if (patching_is_over.compare_exchange_strong(seen, 1, std::memory_order_seq_cst)) wake_control();
+  const std::uint64_t begin = read_clock(CLOCK_MONOTONIC);
+  while (patching_is_over.load(std::memory_order_seq_cst) != 2 && is_watching() &&
+         read_clock(CLOCK_MONOTONIC) - begin < kFinishPatience) {
+    wait_while(&patching_is_over, 1, kFinishPatience / 64);
   }
 }
 

@@ -31,6 +31,10 @@ void wake_control();
 // some seconds.
 void finish_watching(const char* reason = nullptr);
 
+// A running process loads code whose calls will not come to us: no instruction is patched any more, as that code can
+// block SIGTRAP. Returns when none is. Nothing where we were from the beginning.
+void end_patching();
+
 // In the handler: the event of the second sampler has trapped.
 void note_clock_trap();
 

@@ -28,6 +28,13 @@ DEADHEAT_REPLACE(int, prctl, int option, unsigned long a, unsigned long b, unsig
   return original(option, a, b, c, d);
 }
 
+// Left by a jump: libc looks who calls.
+DEADHEAT_REPLACE(void*, dlopen, const char* file, int flags) {
+  DEADHEAT_ORIGINAL(dlopen);
+  end_patching();
+  return original(file, flags);
+}
+
 DEADHEAT_REPLACE(long, syscall, long number, long a, long b, long c, long d, long e, long f) {
   DEADHEAT_ORIGINAL(syscall);
   if (number == SYS_futex) tick_clock();

@@ -307,7 +307,7 @@ Result<PlacedAgent> place_agent(const InjectRequest& request, pid_t watcher) {
     if (const Status status = refuse_runtime(whose, module.image, module.path); !status.ok()) return status.error();
   }
   const CallTable table(modules, image.value());
-  SignalMasks masks(modules);
+  SignalMasks masks(request.process, modules);
   std::vector<TargetMapping> mappings;
   auto target = stop_alone(request.process, masks, mappings);
   if (!target.ok()) return target.error();
@@ -318,7 +318,7 @@ Result<PlacedAgent> place_agent(const InjectRequest& request, pid_t watcher) {
 Status withdraw_agent(const PlacedAgent& agent) {
   ask_agent_to_finish(agent.process, agent.place);
   const auto early = mappings_of(agent.process);
-  SignalMasks masks(early.ok() ? modules_of(agent.process, early.value()) : std::vector<TargetModule>());
+  SignalMasks masks(agent.process, early.ok() ? modules_of(agent.process, early.value()) : std::vector<TargetModule>());
   const auto deadline = Clock::now() + kWithdrawPatience;
   const auto mask_deadline = Clock::now() + kMaskPatience;
   std::string obstacle = "its thread does not end";

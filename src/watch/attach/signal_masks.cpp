@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <span>
 
@@ -53,7 +54,9 @@ static_assert(offsetof(SignalFrame, mask) == 8 + 296);
 bool is_plausible(const SignalFrame& frame, std::uint64_t at, const std::vector<TargetMapping>& mappings) {
   constexpr std::uint16_t kUserCode = 0x33;
   constexpr std::uint64_t kMostFrame = 64 << 10;
-  if (frame.segments[0] != kUserCode) return false;
+  // These cannot be blocked.
+  constexpr std::uint64_t kNever = std::uint64_t{1} << (SIGKILL - 1) | std::uint64_t{1} << (SIGSTOP - 1);
+  if (frame.segments[0] != kUserCode || (frame.mask & kNever) != 0) return false;
   const bool has_state = frame.floating_point > at && frame.floating_point - at < kMostFrame;
   if (!has_state && frame.floating_point != 0) return false;
   const TargetMapping* const code = mapping_at(mappings, frame.instruction);
@@ -74,7 +77,10 @@ bool is_c_library(const std::string& path) {
   return name.starts_with("libc.so") || name.starts_with("libc-2") || name.starts_with("ld-musl");
 }
 
-SignalMasks::SignalMasks(const std::vector<TargetModule>& modules) {
+SignalMasks::SignalMasks(pid_t process, const std::vector<TargetModule>& modules)
+    : unwinder_(std::make_unique<StackUnwinder>()) {
+  for (const TargetModule& module : modules) unwinder_->add_module(file_of_process(process, module.path), module.bias);
+  static_cast<void>(unwinder_->unwind(StackCopy{}));  // it opens the files
   for (const TargetModule& module : modules) {
     if (is_c_library(module.path) || module.path.find("/libpthread") != std::string::npos) add_functions(module);
     if (is_c_library(module.path)) add_system(module);
@@ -110,15 +116,21 @@ void SignalMasks::add_system(const TargetModule& module) {
   }
 }
 
-// By what is on the stack: near its end while system() waits for its child, farther away when it calls what has much on
-// the stack itself. Elsewhere old words would look like calls.
-bool SignalMasks::is_in_system(const TracedProcess& target, const StoppedThread& thread) const {
-  constexpr std::size_t kNear = 512;
-  constexpr std::size_t kFar = 4096;
-  std::vector<std::uint64_t> words((is_in_function(thread) ? kFar : kNear) / 8);
+std::vector<std::uint64_t> SignalMasks::callers(const TracedProcess& target, const StoppedThread& thread) const {
+  const user_regs_struct& now = thread.registers;
+  StackCopy stack;
+  const std::uint64_t registers[] = {now.rax, now.rdx, now.rcx, now.rbx, now.rsi, now.rdi, now.rbp, now.rsp, now.r8,
+                                     now.r9,  now.r10, now.r11, now.r12, now.r13, now.r14, now.r15, now.rip};
+  std::copy(std::begin(registers), std::end(registers), stack.registers);
   // The stack may end before.
-  while (!words.empty() && !target.read(thread.registers.rsp, std::as_writable_bytes(std::span(words))))
-    words.resize(words.size() / 2);
+  stack.size = sizeof stack.bytes;
+  while (stack.size != 0 && !target.read(now.rsp, std::as_writable_bytes(std::span(stack.bytes)).first(stack.size)))
+    stack.size /= 2;
+  return unwinder_->unwind(stack);
+}
+
+bool SignalMasks::is_in_system(const TracedProcess& target, const StoppedThread& thread) const {
+  std::vector<std::uint64_t> words = callers(target, thread);
   words.push_back(thread.registers.rip);
   return std::any_of(words.begin(), words.end(), [&](std::uint64_t word) {
     return std::any_of(system_functions_.begin(), system_functions_.end(),
@@ -205,6 +217,7 @@ std::vector<std::uint64_t> SignalMasks::saved_masks(const TracedProcess& target,
                                                     const std::vector<TargetMapping>& mappings) const {
   std::vector<std::uint64_t> found;
   if (restorers_.empty()) return found;
+  std::optional<std::vector<std::uint64_t>> known;  // to unwind takes time, and few threads have frames
   std::uint64_t from = thread.registers.rsp / 8 * 8;
   constexpr std::size_t kMostFrames = 64;
   while (found.size() < kMostFrames) {
@@ -218,6 +231,9 @@ std::vector<std::uint64_t> SignalMasks::saved_masks(const TracedProcess& target,
       SignalFrame frame;
       std::memcpy(&frame, words.data() + at, sizeof frame);
       if (!is_plausible(frame, from + at * 8, mappings)) continue;
+      if (!known) known = callers(target, thread);
+      const bool is_old = !known->empty() && std::find(known->begin(), known->end(), frame.instruction) == known->end();
+      if (is_old) continue;
       found.push_back(from + at * 8 + offsetof(SignalFrame, mask));
       // The handler may run on a stack of its own.
       next = frame.stack_pointer / 8 * 8;

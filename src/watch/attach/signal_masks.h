@@ -16,11 +16,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "base/result.h"
 #include "watch/attach/target_modules.h"
 #include "watch/attach/traced_process.h"
+#include "watch/unwind_stack.h"
 
 namespace deadheat::watch {
 
@@ -28,8 +30,8 @@ inline constexpr std::uint64_t kTrapMask = std::uint64_t{1} << 4;  // of SIGTRAP
 
 class SignalMasks {
  public:
-  // Of the C library among the modules.
-  explicit SignalMasks(const std::vector<TargetModule>& modules);
+  // Of the C library among the modules. Reads files: before the process stands still.
+  SignalMasks(pid_t process, const std::vector<TargetModule>& modules);
 
   // libc's function to which handlers return; 0 if none was found.
   [[nodiscard]] std::uint64_t restorer() const { return restorers_.empty() ? 0 : restorers_.front(); }
@@ -67,6 +69,8 @@ class SignalMasks {
   [[nodiscard]] bool is_in_function(const StoppedThread& thread) const;
   [[nodiscard]] bool is_momentary(const StoppedThread& thread) const;
   [[nodiscard]] bool is_in_system(const TracedProcess& target, const StoppedThread& thread) const;
+  // By unwinding, as old words on the stack look like calls and frames. Empty if there are no tables.
+  [[nodiscard]] std::vector<std::uint64_t> callers(const TracedProcess& target, const StoppedThread& thread) const;
   // Addresses of the masks in the frames of signals, innermost first.
   [[nodiscard]] std::vector<std::uint64_t> saved_masks(const TracedProcess& target, const StoppedThread& thread,
                                                        const std::vector<TargetMapping>& mappings) const;
@@ -77,6 +81,7 @@ class SignalMasks {
   std::vector<Range> system_functions_;
   std::vector<std::uint64_t> restorers_;
   std::map<pid_t, Place> seen_inside_;
+  std::unique_ptr<StackUnwinder> unwinder_;
 };
 
 // The C library, by the name of its file.
