@@ -4,15 +4,28 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <atomic>
+
 namespace deadheat::runtime {
+
+namespace {
+
+constinit std::atomic<std::uint64_t> own_bytes{0};
+
+}  // namespace
+
+std::uint64_t mapped_by_us() { return own_bytes.load(std::memory_order_relaxed); }
 
 void* raw_mmap(void* address, std::size_t bytes, int protection, int flags) {
   const long result =
       raw_call(SYS_mmap, reinterpret_cast<long>(address), static_cast<long>(bytes), protection, flags, -1, 0);
-  return result < 0 && result > -4096 ? MAP_FAILED : reinterpret_cast<void*>(result);
+  if (is_error(result)) return MAP_FAILED;
+  own_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  return reinterpret_cast<void*>(result);
 }
 
 int raw_munmap(void* address, std::size_t bytes) {
+  own_bytes.fetch_sub(bytes, std::memory_order_relaxed);
   return static_cast<int>(raw_call(SYS_munmap, reinterpret_cast<long>(address), static_cast<long>(bytes)));
 }
 

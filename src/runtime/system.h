@@ -22,6 +22,8 @@ using deadheat::read_clock;
 // As the system calls of these names, but MAP_FAILED / -errno are the only errors;
 // errno is not touched.
 void* raw_mmap(void* address, std::size_t bytes, int protection, int flags);
+// Address space that is ours, in bytes.
+[[nodiscard]] std::uint64_t mapped_by_us();
 int raw_munmap(void* address, std::size_t bytes);
 int raw_madvise(void* address, std::size_t bytes, int advice);
 

@@ -7,6 +7,7 @@
 #include "runtime/intercept/replace.h"
 #include "runtime/intercept/system_calls.h"
 #include "runtime/on_thread.h"
+#include "runtime/system.h"
 
 using namespace deadheat;
 using namespace deadheat::runtime;
@@ -43,6 +44,7 @@ DEADHEAT_REPLACE(int, prctl, int option, unsigned long a, unsigned long b, unsig
   if (confining.kind != Confinement::kNone && runtime_is_ready.load(std::memory_order_relaxed)) {
     return confine(confining, [&] { return original(option, a, b, c, d); });
   }
+  if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV) ticks_are_forbidden = true;
   const int result = original(option, a, b, c, d);
   if (option == PR_SET_NAME && result == 0 && is_observing()) on_thread_named(0, reinterpret_cast<const char*>(a));
   return result;

@@ -115,11 +115,6 @@ DEADHEAT_DESCRIBE(setdomainname, kAlways, reads_bytes(1, 2))
 DEADHEAT_DESCRIBE(setlogin, kAlways, reads_text(1))
 DEADHEAT_DESCRIBE(confstr, kAlways, after(names_in_order))
 DEADHEAT_DESCRIBE(__confstr_chk, kAlways, after(names_in_order))
-DEADHEAT_DESCRIBE(setrlimit, kAlways, reads(2, sizeof(rlimit)))
-DEADHEAT_DESCRIBE(setrlimit64, kAlways, reads(2, sizeof(rlimit)))
-DEADHEAT_DESCRIBE(__getrlimit, kZero, writes(2, sizeof(rlimit)))
-DEADHEAT_DESCRIBE(prlimit, kZero, reads(3, sizeof(rlimit)), writes(4, sizeof(rlimit)))
-DEADHEAT_DESCRIBE(prlimit64, kZero, reads(3, sizeof(rlimit)), writes(4, sizeof(rlimit)))
 DEADHEAT_DESCRIBE(getcpu, kZero, writes(1, sizeof(unsigned)), writes(2, sizeof(unsigned)))
 DEADHEAT_DESCRIBE(mincore, kZero, after([](const DescribedCall& call) {
                     constexpr std::size_t kPage = 4096;

@@ -99,8 +99,6 @@ DEADHEAT_FILLS(clock_gettime, (int clock, timespec* now), (clock, now), now)
 DEADHEAT_FILLS(clock_getres, (int clock, timespec* resolution), (clock, resolution), resolution)
 DEADHEAT_FILLS(getitimer, (int which, itimerval* value), (which, value), value)
 DEADHEAT_FILLS(getrusage, (int who, rusage* usage), (who, usage), usage)
-DEADHEAT_FILLS(getrlimit, (int resource, rlimit* limit), (resource, limit), limit)
-DEADHEAT_FILLS(getrlimit64, (int resource, rlimit* limit), (resource, limit), limit)
 DEADHEAT_FILLS(uname, (utsname * names), (names), names)
 DEADHEAT_FILLS(pthread_getcpuclockid, (unsigned long thread, int* clock), (thread, clock), clock)
 using SystemStatus = struct sysinfo;
