@@ -214,6 +214,26 @@ std::string innermost_place(const RacingAccess& access, const Dictionary& dictio
   return place.empty() ? describe_function(site) : describe_function(site) + " " + place;
 }
 
+namespace {
+
+// By what libraries are called whose order the runtime knows in part only (docs/libraries.md).
+constexpr std::string_view kPartlyKnown[] = {"libQt5", "libQt6", "libtbb.", "libboost_fiber", "libboost_context"};
+
+// A library without detection that has called either side; empty if none has.
+std::string_view library_that_may_order(const Finding& finding, const SiteTable& sites) {
+  for (const RacingAccess* side : {&finding.later, &finding.earlier}) {
+    for (const SiteId site : stack_of(*side)) {
+      const std::string_view file = base_name(sites[site].module);
+      for (const std::string_view beginning : kPartlyKnown) {
+        if (file.starts_with(beginning)) return file;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string explain(const Finding& finding, const Dictionary& dictionary) {
   std::string what = "nothing orders the two accesses";
   if (finding.kind == RaceKind::kUseFree) {
@@ -224,7 +244,11 @@ std::string explain(const Finding& finding, const Dictionary& dictionary) {
   } else if (finding.kind == RaceKind::kAtomicPlain) {
     what = "only one side is atomic, and nothing else orders the two";
   }
-  return fmt::format("{}; {}", what, explain_locks(finding, dictionary));
+  std::string why = fmt::format("{}; {}", what, explain_locks(finding, dictionary));
+  if (const std::string_view library = library_that_may_order(finding, dictionary.sites); !library.empty()) {
+    why += fmt::format("; ordered perhaps inside {}, which was not built with detection", library);
+  }
+  return why;
 }
 
 std::string_view base_name(std::string_view path) {

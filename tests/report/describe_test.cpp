@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/describe.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "report/report_fixture.h"
@@ -96,6 +97,15 @@ TEST(DescribeTest, ExplanationNamesTheLockThatIsOnlyShared) {
   finding.earlier.locks = finding.later.locks = {{kAuditLock, LockMode::kShared}};
   EXPECT_EQ(explain(finding, make_dictionary()),
             "nothing orders the two accesses; both hold audit_lock, but only as readers");
+}
+
+TEST(DescribeTest, ExplanationNamesALibraryThatMayOrder) {
+  Dictionary dictionary = make_dictionary();
+  Finding finding = make_finding();
+  finding.later.site =
+      dictionary.sites.add({"QObject::event", "", 0, "/usr/lib/x86_64-linux-gnu/libQt5Core.so.5", 0x1f});
+  EXPECT_THAT(explain(finding, dictionary),
+              testing::EndsWith("ordered perhaps inside libQt5Core.so.5, which was not built with detection"));
 }
 
 TEST(DescribeTest, ExplanationOfFreeSaysWhichSideFrees) {

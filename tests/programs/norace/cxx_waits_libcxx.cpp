@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// record: no (a race that headers of the library have among themselves is hidden in the report only)
 // The same with libc++.
 // compilers: clang
 // levels: -O2 (the other level is built with libstdc++)
