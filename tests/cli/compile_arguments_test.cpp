@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -61,6 +63,18 @@ TEST(CompileArgumentsTest, CompilingAddsInstrumentationAndNoRuntime) {
       EXPECT_EQ(words.front(), "-fsanitize=thread") << stop;
       EXPECT_TRUE(contains_in_order(words, user)) << stop;
       EXPECT_EQ(words.back(), "out") << stop;
+    }
+  }
+}
+
+// What find_package(Deadheat) gives is another way to the same options.
+TEST(CompileArgumentsTest, CmakePackageHasTheSameOptions) {
+  std::ifstream file(DEADHEAT_SOURCE_DIR "/cmake/DeadheatConfig.cmake.in");
+  const std::string package((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  ASSERT_FALSE(package.empty());
+  for (const CompilerFamily family : {CompilerFamily::kGcc, CompilerFamily::kClang}) {
+    for (const std::string& word : words_of({"-c", "a.cpp"}, family)) {
+      EXPECT_TRUE(word == "-c" || word == "a.cpp" || contains(package, word)) << word;
     }
   }
 }
