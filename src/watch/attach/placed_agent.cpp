@@ -38,6 +38,7 @@ constexpr auto kWithdrawPatience = std::chrono::seconds(5);
 constexpr auto kMaskPatience = std::chrono::seconds(4);  // of these
 constexpr auto kInjectPatience = std::chrono::seconds(5);
 constexpr auto kReadyPatience = std::chrono::seconds(1);
+constexpr auto kBlindTime = std::chrono::seconds(1);
 constexpr auto kPause = std::chrono::milliseconds(20);
 
 template <class T>
@@ -103,15 +104,16 @@ bool blocks_trap_now(const StoppedThread& thread) { return (thread.blocked_signa
 // as they are then. Another deadheat may be about to come or to leave: that is waited for.
 Result<std::unique_ptr<TracedProcess>> stop_alone(pid_t process, SignalMasks& masks,
                                                   std::vector<TargetMapping>& mappings) {
-  const auto deadline = Clock::now() + kInjectPatience;
+  const auto begin = Clock::now();
+  const auto deadline = begin + kInjectPatience;
   for (unsigned attempt = 0;; ++attempt) {
     Error problem{ErrorCode::kIo, fmt::format("a thread of process {} is always in a function of libc that blocks "
                                               "signals (system, posix_spawn and the like): try again later",
                                               process)};
     {
       auto stopped = TracedProcess::stop(process);
-      constexpr unsigned kBlindAttempts = 3;  // another one of us may have gone since it was in our way
-      const bool is_contended = !stopped.ok() && (attempt < kBlindAttempts || is_traced_by_us(process));
+      // Another one of us may have gone since it was in our way.
+      const bool is_contended = !stopped.ok() && (Clock::now() < begin + kBlindTime || is_traced_by_us(process));
       if (!stopped.ok() && !is_contended) return stopped.error();
       if (is_contended) problem = stopped.error();
       if (stopped.ok()) {

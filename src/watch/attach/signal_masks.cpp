@@ -151,6 +151,16 @@ void SignalMasks::add_loader(const TargetModule& module) {
 void SignalMasks::add_functions(const TargetModule& module) {
   constexpr std::size_t kNear = 64;
   const std::vector<AddressRange> ranges = module.image.functions();
+  // These call one that does it.
+  for (const char* const name :
+       {"sigprocmask", "sigaction", "signal", "bsd_signal", "ssignal", "sysv_signal", "sigset", "sighold", "sigrelse",
+        "sigignore", "sigblock", "sigsetmask", "siginterrupt", "siglongjmp", "longjmp", "_longjmp", "__longjmp_chk"}) {
+    const std::uint64_t begin = module.image.symbol(name).value_or(0);
+    const auto range = std::find_if(ranges.begin(), ranges.end(), [&](const AddressRange& one) {
+      return begin != 0 && one.begin <= begin && begin < one.end;
+    });
+    if (range != ranges.end()) functions_.push_back({module.bias + range->begin, module.bias + range->end});
+  }
   for (const PlacedBytes& code : module.image.code()) {
     for (const auto& load : {kLoadMaskCall, kLoadActionCall}) {
       for (std::size_t at = find_in(code.bytes, load, 0); at < code.bytes.size();
@@ -219,6 +229,12 @@ std::vector<std::uint64_t> SignalMasks::saved_masks(const TracedProcess& target,
   if (restorers_.empty()) return found;
   std::optional<std::vector<std::uint64_t>> known;  // to unwind takes time, and few threads have frames
   std::uint64_t from = thread.registers.rsp / 8 * 8;
+  // On its way back from a handler: the word is off the stack.
+  const bool is_returning = std::any_of(restorers_.begin(), restorers_.end(), [&](std::uint64_t restorer) {
+    return thread.registers.rip - restorer < kRestorer.size();
+  });
+  const std::uint64_t returns_by = is_returning ? from - sizeof from : 0;
+  if (is_returning) from = returns_by;
   constexpr std::size_t kMostFrames = 64;
   while (found.size() < kMostFrames) {
     const TargetMapping* const stack = mapping_at(mappings, from);
@@ -232,7 +248,8 @@ std::vector<std::uint64_t> SignalMasks::saved_masks(const TracedProcess& target,
       std::memcpy(&frame, words.data() + at, sizeof frame);
       if (!is_plausible(frame, from + at * 8, mappings)) continue;
       if (!known) known = callers(target, thread);
-      const bool is_old = !known->empty() && std::find(known->begin(), known->end(), frame.instruction) == known->end();
+      const bool is_old = from + at * 8 != returns_by && !known->empty() &&
+                          std::find(known->begin(), known->end(), frame.instruction) == known->end();
       if (is_old) continue;
       found.push_back(from + at * 8 + offsetof(SignalFrame, mask));
       // The handler may run on a stack of its own.

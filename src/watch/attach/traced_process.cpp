@@ -175,6 +175,24 @@ TracedProcess::~TracedProcess() {
   if (memory_ >= 0) close(memory_);
 }
 
+namespace {
+
+// Threads of the kernel's in a process (io_uring): their registers are left-overs of whoever made them.
+bool never_runs_its_code(pid_t process, pid_t thread) {
+  constexpr std::uint64_t kWorker = 0x10 | 0x4000;  // PF_IO_WORKER, PF_USER_WORKER
+  std::ifstream file(fmt::format("/proc/{}/task/{}/stat", process, thread));
+  const std::string line{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::size_t name_end = line.rfind(')');
+  if (name_end == std::string::npos) return false;
+  std::istringstream fields(line.substr(name_end + 1));
+  std::string field;
+  constexpr int kFlags = 9;  // the state, after the name, is the third
+  for (int number = 3; number <= kFlags; ++number) fields >> field;
+  return (std::strtoull(field.c_str(), nullptr, 10) & kWorker) != 0;
+}
+
+}  // namespace
+
 // Threads may be created while others are being stopped.
 Status TracedProcess::stop_new_threads(bool& has_new) {
   has_new = false;
@@ -183,7 +201,7 @@ Status TracedProcess::stop_new_threads(bool& has_new) {
     for (const pid_t number : threads_of(process_)) {
       const bool is_known = std::any_of(threads_.begin(), threads_.end(),
                                         [&](const StoppedThread& thread) { return thread.number == number; });
-      if (is_known) continue;
+      if (is_known || never_runs_its_code(process_, number)) continue;
       const std::size_t before = threads_.size();
       if (const Status status = seize(number); !status.ok()) return status.error();
       is_growing = is_growing || threads_.size() != before;
