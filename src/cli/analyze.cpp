@@ -299,6 +299,7 @@ void add_analyze_command(CLI::App& app, ExitCode& result) {
   command->add_flag("--suspects", options->recording.shows_suspects,
                     "Recordings: also pairs that an atomic operation may order");
   add_colour_option(*command, options->colour);
+  add_name_option(*command);
   add_report_file_options(*command, options->files);
   add_store_options(*command, options->store);
   command->callback([options, &result] { result = analyze(*options); });

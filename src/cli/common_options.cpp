@@ -2,6 +2,7 @@
 #include "cli/common_options.h"
 
 #include "cli/choice.h"
+#include "report/describe.h"
 
 namespace deadheat {
 
@@ -15,6 +16,12 @@ void add_colour_option(CLI::App& command, ColourChoice& colour) {
       command, "--color", colour,
       {{"auto", ColourChoice::kAuto}, {"always", ColourChoice::kAlways}, {"never", ColourChoice::kNever}},
       "auto (default: on a terminal, unless NO_COLOR is set), always or never");
+}
+
+void add_name_option(CLI::App& command) {
+  command.add_flag_callback(
+      "--full-names", [] { set_name_style(NameStyle::kWhole); },
+      "Whole names of the standard library's types in text, with allocators and the like");
 }
 
 void add_suppressions_option(CLI::App& command, std::vector<std::string>& paths) {

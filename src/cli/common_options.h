@@ -20,6 +20,8 @@ enum class ReportFormat : std::uint8_t { kText, kJson };
 void add_format_option(CLI::App& command, ReportFormat& format);
 // --color
 void add_colour_option(CLI::App& command, ColourChoice& colour);
+// --full-names: of text. JSON has whole names always.
+void add_name_option(CLI::App& command);
 // --suppressions
 void add_suppressions_option(CLI::App& command, std::vector<std::string>& paths);
 // Reads all files. Errors: those of Suppressions.

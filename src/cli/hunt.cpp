@@ -267,6 +267,7 @@ void add_hunt_command(CLI::App& app, ExitCode& result) {
   add_format_option(*command, options->screen.format);
   command->add_option("-o,--output", options->screen.output, "Write the report to this file")->option_text("FILE");
   add_colour_option(*command, options->screen.colour);
+  add_name_option(*command);
   add_report_file_options(*command, options->files);
   add_store_options(*command, options->store);
   command->add_flag("-q,--quiet", options->screen.quiet, "Show what is found and nothing else");

@@ -220,6 +220,7 @@ void add_live_options(CLI::App& command, LiveOutputOptions& options, std::vector
   add_suppressions_option(command, suppressions);
   command.add_flag("--stats", options.stats, "Show what the detector did, and what each suppression hid");
   add_colour_option(command, options.colour);
+  add_name_option(command);
   add_report_file_options(command, options.files);
   add_store_options(command, options.store);
 }

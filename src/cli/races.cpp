@@ -205,6 +205,7 @@ class RacesCommand {
   RacesCommand& with_format() {
     add_format_option(*command, options->format);
     add_colour_option(*command, options->colour);
+    add_name_option(*command);
     return with_output();
   }
   RacesCommand& with_output() {

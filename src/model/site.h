@@ -6,7 +6,7 @@
 // `function_line`, the line on which the function begins, makes lines that stay
 // the same when code above the function is edited. A function that the compiler
 // inlined is a site of its own, at the same offset as its caller; traces keep the
-// innermost only.
+// innermost only, and no columns.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,7 @@ struct Site {
   std::uint64_t offset = 0;
   std::uint32_t function_line = 0;
   bool is_inlined = false;
+  std::uint32_t column = 0;  // from 1, where debug information has it
 
   friend bool operator==(const Site&, const Site&) = default;
 };

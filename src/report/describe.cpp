@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/raw.h"
+#include "report/function_names.h"
 
 namespace deadheat {
 
@@ -61,6 +62,8 @@ std::string_view title_of(RaceKind kind) {
 }
 
 namespace {
+
+NameStyle name_style = NameStyle::kShort;  // of the whole command
 
 std::string_view verb_of(AccessKind kind) {
   switch (kind) {
@@ -174,8 +177,17 @@ std::string describe_lock(const HeldLock& held, const Dictionary& dictionary) {
   return name;
 }
 
+void set_name_style(NameStyle style) { name_style = style; }
+
+std::string describe_position(const Site& site) {
+  const std::string place = describe_place(site);
+  return site.column == 0 || site.file.empty() || site.line == 0 ? place : fmt::format("{}:{}", place, site.column);
+}
+
 std::string describe_function(const Site& site) {
-  if (!site.function.empty()) return printable(site.function);
+  if (!site.function.empty()) {
+    return printable(name_style == NameStyle::kShort ? short_name(site.function) : site.function);
+  }
   if (!site.module.empty()) return fmt::format("{}+{:#x}", printable(base_name(site.module)), site.offset);
   return "(unknown function)";
 }

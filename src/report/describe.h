@@ -38,8 +38,14 @@ namespace deadheat {
 
 // The function, or "module+0x1f" without one, or "(unknown function)".
 [[nodiscard]] std::string describe_function(const Site& site);
+// How names of the standard library's types are written, by all that is said from then on: as people write
+// them, or whole.
+enum class NameStyle : std::uint8_t { kShort, kWhole };
+void set_name_style(NameStyle style);
 // "bank.cpp:42", "bank.cpp", or empty.
 [[nodiscard]] std::string describe_place(const Site& site);
+// The same with the column, where it is known: "bank.cpp:42:7".
+[[nodiscard]] std::string describe_position(const Site& site);
 
 // The named range that an address lies in.
 struct NamedPlace {

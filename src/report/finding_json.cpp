@@ -36,6 +36,7 @@ Json frame_of(const Site& site) {
   frame["function"] = known_or_null(site.function);
   frame["file"] = known_or_null(site.file);
   frame["line"] = site.line == 0 ? Json(nullptr) : Json(site.line);
+  frame["column"] = site.column == 0 ? Json(nullptr) : Json(site.column);
   frame["module"] = known_or_null(site.module);
   frame["offset"] = site.module.empty() ? Json(nullptr) : Json(hexadecimal(site.offset));
   frame["function_line"] = site.function_line == 0 ? Json(nullptr) : Json(site.function_line);
@@ -155,6 +156,7 @@ Json memory_of(const LiveFinding& live) {
   out["begin"] = hexadecimal(memory.begin);
   out["size"] = memory.size;
   out["name"] = known_or_null(memory.name);
+  if (!memory.member.empty()) out["member"] = memory.member;
   out["module"] = known_or_null(memory.module);
   out["thread"] = identifier_or_null(memory.thread);
   out["allocated"] = frames_of(memory.allocated, live.dictionary);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/function_names.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -60,6 +62,25 @@ std::string with_lambdas(const std::string& name) {
   }
 }
 
+void replace_all(std::string& text, std::string_view old, std::string_view now) {
+  for (std::size_t at = 0; (at = text.find(old, at)) != std::string::npos; at += now.size()) {
+    text.replace(at, old.size(), now);
+  }
+}
+
+// The last arguments of a template, where the library's own template stands for what it assumes.
+void drop_assumed(std::string& text, std::string_view assumed) {
+  const std::string begin = fmt::format(", std::{}<", assumed);
+  // From behind: an argument may have one in itself.
+  for (std::size_t at = text.rfind(begin); at != std::string::npos; at = at == 0 ? at : text.rfind(begin, at - 1)) {
+    std::size_t end = end_of_brackets(text, at + begin.size() - 1);
+    while (end < text.size() && text[end] == ' ') ++end;
+    const bool is_last = end < text.size() && text[end] == '>';
+    if (is_last) text.erase(at, end - at);
+    if (at == 0) break;
+  }
+}
+
 }  // namespace
 
 std::string qualified_name(std::string_view function) {
@@ -108,6 +129,25 @@ std::string qualified_name(std::string_view function) {
   return with_lambdas(name);
 }
 
+std::string short_name(std::string_view function) {
+  std::string name(function);
+  replace_all(name, "std::__cxx11::", "std::");
+  replace_all(name, "std::__1::", "std::");
+  replace_all(name, "[abi:cxx11]", "");
+  for (const std::string_view assumed : {"allocator", "equal_to", "hash", "less", "char_traits", "default_delete"}) {
+    drop_assumed(name, assumed);
+  }
+  for (const std::string_view words : {"string", "string_view"}) {
+    replace_all(name, fmt::format("std::basic_{}<char>", words), fmt::format("std::{}", words));
+    replace_all(name, fmt::format("std::basic_{}<wchar_t>", words), fmt::format("std::w{}", words));
+  }
+  for (const std::string_view stream : {"ostream", "istream", "iostream", "stringstream", "ostringstream",
+                                        "istringstream", "fstream", "ofstream", "ifstream", "streambuf"}) {
+    replace_all(name, fmt::format("std::basic_{}<char>", stream), fmt::format("std::{}", stream));
+  }
+  return name;
+}
+
 std::string short_identity(std::string_view function) {
   const std::string name = qualified_name(function);
   const auto last_part = [](std::string_view text) {
@@ -139,6 +179,12 @@ bool is_library_frame(const Site& site) {
 
 bool is_own_frame(const Site& site) {
   return (!site.function.empty() || !site.file.empty()) && !is_library_frame(site);
+}
+
+bool is_runtime_frame(const Site& site) {
+  const std::string_view module = base_name(site.module);
+  return module.starts_with("libdeadheat_rt") || site.module.find("/deadheat/tsan/lib") != std::string::npos ||
+         qualified_name(site.function).starts_with("deadheat::runtime::");
 }
 
 const Site& own_frame(const std::vector<Site>& frames) {

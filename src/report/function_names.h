@@ -15,6 +15,10 @@ namespace deadheat {
 // "main::{lambda}::operator()", whichever compiler named it.
 [[nodiscard]] std::string qualified_name(std::string_view function);
 
+// The name as people write it: "std::map<std::string, int>", without inline namespaces of the library, without what
+// its templates assume by themselves (allocators, orders, traits).
+[[nodiscard]] std::string short_name(std::string_view function);
+
 // What stays the same however much debug information there is: "deposit". Of a lambda, with the function
 // it stands in: "main{lambda}".
 [[nodiscard]] std::string short_identity(std::string_view function);
@@ -28,6 +32,9 @@ namespace deadheat {
 
 // Whether something is known of the frame, and it is none of a library.
 [[nodiscard]] bool is_own_frame(const Site& site);
+
+// Whether the frame is of our own runtime, which stands between the program and what it called.
+[[nodiscard]] bool is_runtime_frame(const Site& site);
 
 // Of frames, innermost first and not empty: the first that is the program's own; the innermost if none is.
 [[nodiscard]] const Site& own_frame(const std::vector<Site>& frames);

@@ -45,7 +45,11 @@ SiteStack named_stack(std::span<const std::uint64_t> code, const ModuleMap& modu
 // the C library, and the same in all deadlocks.
 std::string way_of(const DeadlockedWaiter& waiter, const SiteTable& sites) {
   std::string way;
-  for (const SiteId id : waiter.stack) way += describe_function(sites[id]) + " " + describe_place(sites[id]) + "\n";
+  for (const SiteId id : waiter.stack) {
+    const Site& site = sites[id];
+    way += (site.function.empty() ? describe_function(site) : printable(site.function)) + " " + describe_place(site) +
+           "\n";
+  }
   return way;
 }
 

@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "report/function_names.h"
+
 namespace deadheat {
 
 namespace {
@@ -21,9 +23,12 @@ class Namer {
     SiteStack sites;
     for (const std::uint64_t code : codes) {
       const SiteStack& frames = sites_of(code);
+      // What stands in between is nothing that the program did.
+      if (codes.size() > 1 && is_runtime_frame(table_[frames.back()])) continue;
       sites.insert(sites.end(), frames.begin(), frames.end());
       if (table_[sites.back()].function == "main") break;
     }
+    if (sites.empty() && !codes.empty()) sites = sites_of(codes.front());
     return sites;
   }
 
@@ -35,6 +40,10 @@ class Namer {
     if (!symbol) return std::nullopt;
     symbol->address += address - place->address;
     return std::pair(place->path, *std::move(symbol));
+  }
+
+  std::string member_at(const std::pair<std::string, GlobalSymbol>& variable, Address address) {
+    return symbolizer_.member(variable.first, variable.second, address - variable.second.address);
   }
 
  private:
@@ -175,11 +184,13 @@ class FindingBuilder {
                  .begin = symbol->second.address,
                  .size = symbol->second.size,
                  .name = symbol->second.name,
+                 .member = {},
                  .module = symbol->first,
                  .thread = {},
                  .allocated = {},
                  .freed_by = {},
                  .freed = {}};
+        place.member = namer_.member_at(*symbol, source.address);
         live_.dictionary.ranges[place.begin] = {place.size, place.name};
       } else if (const auto module = modules_.find(source.address)) {
         place.module = module->path;

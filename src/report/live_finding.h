@@ -33,6 +33,7 @@ struct MemoryPlace {
   Address begin = 0;
   std::uint64_t size = 0;
   std::string name;                // of a global
+  std::string member;              // of a global, as far as its type is known: "Counter::n", "[3]"
   std::string module;              // of a global
   std::optional<ThreadId> thread;  // who allocated it, or whose stack it is
   SiteStack allocated;

@@ -32,6 +32,14 @@ void add_sweep(std::string& out, const LiveFinding& live, ColourMode colour) {
            colour);
 }
 
+// "Counter::n of 'errors'", "table[3]", "errors + 4".
+std::string describe_global(const LiveFinding& live) {
+  const std::string& member = live.memory.member;
+  if (member.empty()) return describe_address(live.finding.address, live.dictionary);
+  if (member.starts_with('[')) return printable(live.memory.name + member);
+  return fmt::format("{} of '{}'", printable(member), printable(live.memory.name));
+}
+
 // What stands after "race on".
 std::string describe_live_bytes(const LiveFinding& live) {
   const Finding& finding = live.finding;
@@ -45,7 +53,7 @@ std::string describe_live_bytes(const LiveFinding& live) {
   };
   switch (memory.kind) {
     case MemoryClass::kGlobal:
-      return fmt::format("{} ({})", describe_address(finding.address, live.dictionary), plain);
+      return fmt::format("{} ({})", describe_global(live), plain);
     case MemoryClass::kHeap:
       return into("heap block");
     case MemoryClass::kFreedHeap:

@@ -60,6 +60,8 @@ Sarif location_of(const Sarif& frame, const std::string& root, const std::string
     physical["artifactLocation"] = artifact_of(file, root);
     if (frame.contains("line") && frame["line"].is_number_unsigned())
       physical["region"] = {{"startLine", frame["line"]}};
+    if (physical.contains("region") && frame.contains("column") && frame["column"].is_number_unsigned())
+      physical["region"]["startColumn"] = frame["column"];
   }
   const std::string function = text_member(frame, "function");
   if (!function.empty()) {

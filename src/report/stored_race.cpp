@@ -121,6 +121,7 @@ class DocumentReader {
     place.offset = number_in(frame, "offset");
     place.function_line = static_cast<std::uint32_t>(number_in(frame, "function_line"));
     place.is_inlined = flag_in(frame, "inlined");
+    place.column = static_cast<std::uint32_t>(number_in(frame, "column"));
     return live_.dictionary.sites.add(std::move(place));
   }
 
@@ -180,6 +181,7 @@ class DocumentReader {
     memory.begin = number_in(object, "begin");
     memory.size = number_in(object, "size");
     memory.name = text_member(object, "name");
+    memory.member = text_member(object, "member");
     memory.module = text_member(object, "module");
     memory.thread = thread_in(object, "thread");
     memory.allocated = stack(member(object, "allocated"));

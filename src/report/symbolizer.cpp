@@ -14,6 +14,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "report/member_names.h"
+
 namespace deadheat {
 
 namespace {
@@ -170,6 +172,27 @@ void collect_inlined(Dwarf_Die& scope, Dwarf_Addr address, std::vector<Dwarf_Die
   });
 }
 
+// The definition of a variable of a unit or namespace, or of a class.
+bool find_variable(Dwarf_Die& parent, const std::string& name, Dwarf_Die& result, int& left) {
+  bool is_found = false;
+  for_each_child(parent, [&](Dwarf_Die& child) {
+    if (is_found || --left <= 0) return;
+    const int tag = dwarf_tag(&child);
+    if (tag == DW_TAG_namespace) {
+      is_found = find_variable(child, name, result, left);
+    } else if (tag == DW_TAG_variable && dwarf_hasattr(&child, DW_AT_location) != 0) {
+      const std::string linkage = linkage_name(child);
+      if (name != (linkage.empty() ? plain_name(child) : linkage)) return;
+      result = child;
+      is_found = true;
+    }
+  });
+  return is_found;
+}
+
+// Entries of debug information, for one variable.
+constexpr int kMostLookedAt = 2'000'000;
+
 }  // namespace
 
 // One file, opened once.
@@ -204,6 +227,17 @@ class Symbolizer::Module {
     const char* name = dwfl_module_addrinfo(module_, address + elf_bias_, &offset, &symbol, nullptr, nullptr, nullptr);
     if (name == nullptr || !is_variable(symbol) || offset >= symbol.st_size) return std::nullopt;
     return GlobalSymbol{demangled(name), address - offset, symbol.st_size};
+  }
+
+  std::string member(const GlobalSymbol& variable, std::uint64_t offset) {
+    const auto [found, is_new] = variables_.try_emplace(variable.name);
+    if (is_new) {
+      int left = kMostLookedAt;
+      for (Unit& unit : units_) {
+        if (find_variable(unit.scopes, variable.name, found->second, left) || left <= 0) break;
+      }
+    }
+    return found->second.addr == nullptr ? std::string() : member_at(found->second, offset);
   }
 
   [[nodiscard]] std::vector<GlobalSymbol> globals() const {
@@ -300,6 +334,7 @@ class Symbolizer::Module {
     if (Dwarf_Line* line = dwarf_getsrc_die(&unit->lines, at)) {
       int number = 0;
       if (dwarf_lineno(line, &number) == 0 && number > 0) place.line = static_cast<std::uint32_t>(number);
+      if (dwarf_linecol(line, &number) == 0 && number > 0) place.column = static_cast<std::uint32_t>(number);
       place.file = tidy_path(dwarf_linesrc(line, nullptr, nullptr));
     }
     std::vector<Site> frames;
@@ -319,6 +354,7 @@ class Symbolizer::Module {
       if (site.is_inlined) {
         place.file = call_file(*unit, function);
         place.line = number_at(function, DW_AT_call_line);
+        place.column = number_at(function, DW_AT_call_column);
         // An intrinsic of a header: to the reader the line of the caller does it. Regions of OpenMP are called
         // artificial, too, and lie in the caller's file.
         if (site.file != place.file && is_artificial(function)) continue;
@@ -355,6 +391,7 @@ class Symbolizer::Module {
   std::vector<Unit> units_;
   std::vector<CodeRange> ranges_;  // by first address
   std::unordered_map<std::uint64_t, std::vector<Site>> frames_;
+  std::unordered_map<std::string, Dwarf_Die> variables_;  // by name; without an address: not found
 };
 
 Symbolizer::Symbolizer() = default;
@@ -372,6 +409,10 @@ const std::vector<Site>& Symbolizer::frames(const FileAddress& instruction) {
 
 std::optional<GlobalSymbol> Symbolizer::global(const FileAddress& data) {
   return module(data.path).global(data.address);
+}
+
+std::string Symbolizer::member(const std::string& path, const GlobalSymbol& variable, std::uint64_t offset) {
+  return module(path).member(variable, offset);
 }
 
 std::vector<GlobalSymbol> Symbolizer::globals(const std::string& path) { return module(path).globals(); }

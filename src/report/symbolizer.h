@@ -54,6 +54,10 @@ class Symbolizer {
   // The variable that covers the address, if the symbol table has one.
   [[nodiscard]] std::optional<GlobalSymbol> global(const FileAddress& data);
 
+  // Which member of that variable (as global() calls it) begins or lies at the offset: "Counter::n", "[3]"; empty
+  // where no debug information says so.
+  [[nodiscard]] std::string member(const std::string& path, const GlobalSymbol& variable, std::uint64_t offset);
+
   // All variables of a file, by address, without overlaps.
   [[nodiscard]] std::vector<GlobalSymbol> globals(const std::string& path);
 

@@ -85,7 +85,7 @@ void add_stack(std::string& out, std::span<const SiteId> stack, const Dictionary
   width = std::min(width, kFunctionWidth);
   for (const SiteId site : stack) {
     const std::string function = describe_function(dictionary.sites[site]);
-    const std::string place = describe_place(dictionary.sites[site]);
+    const std::string place = describe_position(dictionary.sites[site]);
     std::string line = painted(function, Paint::kFunction, colour);
     if (!place.empty()) {
       line.append(width > function.size() ? width - function.size() : 0, ' ');

@@ -27,6 +27,28 @@ TEST(FunctionNamesTest, LambdasAreCalledTheSameByBothCompilers) {
   EXPECT_EQ(qualified_name("main::'lambda'(int)::operator()(int) const"), "main::{lambda}::operator()");
 }
 
+TEST(FunctionNamesTest, TypesOfTheLibraryAreCalledAsPeopleWriteThem) {
+  EXPECT_EQ(short_name("put(std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > const&)"),
+            "put(std::string const&)");
+  EXPECT_EQ(short_name("put(std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char>>)"),
+            "put(std::string)");
+  EXPECT_EQ(short_name("std::vector<int, std::allocator<int> >::operator[](unsigned long)"),
+            "std::vector<int>::operator[](unsigned long)");
+  EXPECT_EQ(short_name("std::map<int, std::vector<int, std::allocator<int> >, std::less<int>, "
+                       "std::allocator<std::pair<int const, std::vector<int, std::allocator<int> > > > >::clear()"),
+            "std::map<int, std::vector<int>>::clear()");
+  EXPECT_EQ(short_name("std::unique_ptr<Node, std::default_delete<Node> >::get() const"),
+            "std::unique_ptr<Node>::get() const");
+  EXPECT_EQ(short_name("std::allocator<int>::allocate(unsigned long)"), "std::allocator<int>::allocate(unsigned long)");
+  EXPECT_EQ(short_name("f(int, std::less<int>)"), "f(int, std::less<int>)");
+  EXPECT_EQ(short_name("bool operator< <int>(Box<int>)"), "bool operator< <int>(Box<int>)");
+}
+
+TEST(FunctionNamesTest, FramesOfTheRuntimeAreOurs) {
+  EXPECT_TRUE(is_runtime_frame({"deadheat::runtime::(anonymous namespace)::run_initialiser()", "", 0, "/bin/x", 0}));
+  EXPECT_FALSE(is_runtime_frame({"run_initialiser()", "", 0, "/bin/x", 0}));
+}
+
 TEST(FunctionNamesTest, ShortIdentityIsTheLastPart) {
   EXPECT_EQ(short_identity("void bank::Account::deposit<int>(int)"), "deposit");
   EXPECT_EQ(short_identity("deposit"), "deposit");
