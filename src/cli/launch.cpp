@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/inherited_filters.h"
 #include "cli/install_layout.h"
 #include "cli/messages.h"
 #include "cli/openmp_tool.h"
@@ -124,6 +125,8 @@ std::string options_setting(std::string_view options) {
 }
 
 // A download in the middle of a run would hold up the program.
+std::string filters_setting() { return fmt::format("{}={}", kKnownFiltersVariable, own_filters()); }
+
 std::string preload_setting(const std::string& agent) {
   const char* const before = std::getenv("LD_PRELOAD");
   return fmt::format("LD_PRELOAD={}{}{}", agent, before == nullptr || *before == '\0' ? "" : ":",

@@ -37,6 +37,9 @@ enum class Uninstrumented : std::uint8_t { kRefuse, kRun };
 // The entry of the environment that preloads an agent. Libraries of the user's own stay.
 [[nodiscard]] std::string preload_setting(const std::string& agent);
 
+// The entry that tells an agent how many filters of system calls we have ourselves (base/inherited_filters.h).
+[[nodiscard]] std::string filters_setting();
+
 // From now on our debug information comes from this machine. The program keeps the
 // environment that it would have had.
 void symbolise_locally(ChildRequest& program);

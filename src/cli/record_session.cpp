@@ -135,6 +135,7 @@ std::string name_of(record::Backend backend) {
 std::vector<std::string> agent_settings(const RecordPlan& plan) {
   std::vector<std::string> settings = {preload_setting(plan.agent), "DEADHEAT_RECORD=" + plan.directory,
                                        fmt::format("DEADHEAT_RECORD_LIMIT={}", plan.log_limit)};
+  settings.push_back(filters_setting());
   if (plan.has_held_locks) settings.emplace_back("DEADHEAT_RECORD_LOCKS=all");
   if (record::has_steady_counter()) settings.emplace_back("DEADHEAT_RECORD_CLOCK=tsc");
   return settings;
@@ -144,7 +145,8 @@ void say_recorded(const RecordPlan& plan, double seconds, std::uint64_t samples)
   std::error_code error;
   if (!std::filesystem::exists(plan.directory + "/agent", error)) {
     print_warning(
-        "the agent did not start (a static or privileged program?): without a log of synchronisation no "
+        "the agent did not start (a privileged program, or one under a filter of system calls?): without a log of "
+        "synchronisation no "
         "race can be told");
   }
   if (plan.is_quiet) return;

@@ -257,7 +257,7 @@ ExitCode watch_program(WatchOptions& options) {
   child.arguments = words.value();
   child.descriptor_variable = "DEADHEAT_WATCH_SOCKET";
   child.settings = {preload_setting(layout.value().watch_agent()), "DEADHEAT_WATCH_SITES=" + shared.name(),
-                    "DEADHEAT_WATCH_OPTIONS=" + agent_options(options)};
+                    "DEADHEAT_WATCH_OPTIONS=" + agent_options(options), filters_setting()};
   child.writes_to_errors = output.value().takes_standard_output();
   symbolise_locally(child);
   const auto signals = WatchedSignals::open();

@@ -32,6 +32,9 @@ namespace deadheat {
 namespace {
 
 constexpr double kSlots = 2;  // of each thread: what the agent takes by default
+constexpr char kNoAgent[] =
+    "the agent did not begin its work (a line above may say why; a program that was started under a filter of system "
+    "calls (seccomp) is left alone)";
 constexpr char kEraseLine[] = "\r\x1b[K";
 
 double percent_of(std::uint64_t part, std::uint64_t whole) {
@@ -162,7 +165,7 @@ ExitCode WatchSession::watch(watch::InjectedAgent& agent, const WatchedSignals& 
   ending.program = program;
   const bool goes_on = kill(process, 0) == 0 || errno == EPERM;
   ending.words = fmt::format("; process {} {}", process, goes_on ? "goes on" : "has ended");
-  if (!has_begun_) ending.problem = "the agent did not begin its work (a line above may say why)";
+  if (!has_begun_) ending.problem = kNoAgent;
   if (damaged_ != 0) ending.problem = counted(damaged_, "packet") + " of the agent could not be read";
   say_if_nothing_was_seen(ending);
   if (const Status status = output_.finish(report_, ending); !status.ok()) {
@@ -351,7 +354,7 @@ LiveEnding WatchSession::ending_of(const ChildEnd& end, const std::string& progr
     ending.words = fmt::format("; program ended with status {}", *ending.exit_status);
   }
   if (latest_.elapsed_ns != 0) ending.overhead = seconds(latest_.agent_ns) / seconds(latest_.elapsed_ns);
-  if (!has_begun_) ending.problem = "the agent did not begin its work (a line above may say why)";
+  if (!has_begun_) ending.problem = kNoAgent;
   if (damaged_ != 0) ending.problem = counted(damaged_, "packet") + " of the agent could not be read";
   say_if_nothing_was_seen(ending);
   return ending;

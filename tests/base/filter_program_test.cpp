@@ -5,10 +5,15 @@
 #include <linux/audit.h>
 #include <sys/syscall.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "base/confinement.h"
+#include "base/inherited_filters.h"
 
 namespace deadheat {
 namespace {
@@ -83,6 +88,26 @@ TEST(ConfinementTest, OnlyWhatCanSucceedConfines) {
   EXPECT_EQ(confining_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, at).kind, Confinement::kFilter);
   EXPECT_EQ(confining_call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, at).kind, Confinement::kFilter);
   EXPECT_EQ(confining_call(SYS_read, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, at).kind, Confinement::kNone);
+}
+
+// In a child, as it stays for ever.
+TEST(InheritedFiltersTest, OneMoreThanWasKnownIsNoticed) {
+  const unsigned known = own_filters();
+  const std::string text = std::to_string(known);
+  EXPECT_FALSE(has_inherited_filters(nullptr));
+  EXPECT_FALSE(has_inherited_filters(text.c_str()));
+  const pid_t child = fork();
+  if (child == 0) {
+    sock_filter pass = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    const sock_fprog program{1, &pass};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(2);
+    _exit(has_inherited_filters(text.c_str()) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "no filters here";
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <initializer_list>
 
+#include "base/inherited_filters.h"
 #include "base/raw_call.h"
 #include "base/replaced_functions.h"
 #include "record/agent/lock_notes.h"
@@ -38,6 +39,9 @@ void say(const char* text, const char* more) {
 __attribute__((constructor)) void on_load() {
   const char* const directory = getenv("DEADHEAT_RECORD");
   if (directory == nullptr) return;
+  const bool is_filtered = has_inherited_filters(getenv(kKnownFiltersVariable));
+  unsetenv(kKnownFiltersVariable);
+  if (is_filtered) return;
   const char* const limit = getenv("DEADHEAT_RECORD_LIMIT");
   const char* const clock = getenv("DEADHEAT_RECORD_CLOCK");
   const char* const locks = getenv("DEADHEAT_RECORD_LOCKS");

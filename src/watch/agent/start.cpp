@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "base/inherited_filters.h"
 #include "base/replaced_functions.h"
 #include "watch/agent/code_ranges.h"
 #include "watch/agent/control.h"
@@ -114,13 +115,16 @@ __attribute__((constructor)) void on_load() {
   const char* const socket = getenv("DEADHEAT_WATCH_SOCKET");
   if (table == nullptr && socket == nullptr) return;
   if (table != nullptr && socket != nullptr && !is_for_this_program(table)) return;
+  const bool is_filtered = has_inherited_filters(getenv(kKnownFiltersVariable));
+  unsetenv(kKnownFiltersVariable);
   static char path[4096];
   copy_text(path, sizeof path, table != nullptr ? table : "");
   const Settings settings = parse_settings(getenv("DEADHEAT_WATCH_OPTIONS"));
-  int descriptor = -1;
-  const bool has_socket = socket != nullptr && parse_descriptor(socket, descriptor) && open_socket(descriptor);
   unsetenv("DEADHEAT_WATCH_SITES");
   unsetenv("DEADHEAT_WATCH_SOCKET");
+  if (is_filtered) return;  // not even a word: to send it may be what ends the program
+  int descriptor = -1;
+  const bool has_socket = socket != nullptr && parse_descriptor(socket, descriptor) && open_socket(descriptor);
   if (!has_socket) {
     return give_up("the program runs unwatched: ", "DEADHEAT_WATCH_SOCKET is not the number of a socket", false);
   }
