@@ -114,9 +114,10 @@ bool is_traced_by_us(pid_t process) {
 }
 
 std::string reason_against_tracing(pid_t process) {
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  constexpr auto kPatienceWithUs = std::chrono::seconds(8);  // that one tries again and again while it leaves
+  const auto deadline = std::chrono::steady_clock::now() + kPatienceWithUs;
   while (is_traced_by_us(process) && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   const std::string tracer = status_of(process, "TracerPid");
   if (tracer.empty()) return fmt::format("there is no process {}", process);
