@@ -200,7 +200,7 @@ TEST(LiveJsonTest, SamplingIsThereIfItWasAskedForOrDone) {
   EXPECT_EQ(json_at(document, "/sampling/seed"), R"("81234")");
   EXPECT_EQ(json_at(document, "/sampling/effective_rate"), "0.0298");
   EXPECT_EQ(json_at(document, "/sampling/guarantee"),
-            R"({"bound_after_one_run":null,"confidence":0.95,"found_per_run":0.0298,"runs_to_exclude":100})");
+            R"({"bound_after_one_run":null,"confidence":0.95,"found_per_run":0.03,"runs_to_exclude":99})");
 }
 
 TEST(LiveJsonTest, ReportOfAProcessThatSampledNothingSatisfiesTheSchema) {
