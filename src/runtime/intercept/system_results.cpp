@@ -245,7 +245,9 @@ DEADHEAT_REPLACE(int, getaddrinfo, const char* node, const char* service, const 
 DEADHEAT_REPLACE(const char*, inet_ntop, int family, const void* address, char* text, socklen_t room) {
   DEADHEAT_ORIGINAL(inet_ntop);
   const char* const done = original(family, address, text, room);
-  if (done != nullptr) report_text_written(text, DEADHEAT_CALLER);
+  if (done == nullptr) return nullptr;
+  report_read(address, family == AF_INET ? 4 : 16, DEADHEAT_CALLER);
+  report_text_written(text, DEADHEAT_CALLER);
   return done;
 }
 DEADHEAT_REPLACE(int, inet_pton, int family, const char* text, void* address) {
