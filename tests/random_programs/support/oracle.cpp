@@ -93,6 +93,8 @@ void note(Byte& byte, const Record& access) {
     if (!earlier.is_certain || !access.is_certain) {
       // Perhaps this is the first race of the byte, after which a detector need not report others.
       byte.is_doubtful = true;
+      // One that this step is certain to have may be told as the other.
+      if (byte.first_racing_step == oracle.step) byte.demand.clear();
       continue;
     }
     if (byte.is_doubtful) continue;
