@@ -326,7 +326,10 @@ void reset_signals_in_child() {
 using namespace deadheat::runtime;
 
 DEADHEAT_REPLACE(int, sigaction, int number, const struct sigaction* wanted, struct sigaction* old) {
-  return announce_and_set(number, wanted, old, DEADHEAT_CALLER);
+  report_read(wanted, sizeof(*wanted), DEADHEAT_CALLER);
+  const int result = announce_and_set(number, wanted, old, DEADHEAT_CALLER);
+  if (result == 0) report_written(old, sizeof(*old), DEADHEAT_CALLER);
+  return result;
 }
 
 DEADHEAT_REPLACE(int, __sigaction, int number, const struct sigaction* wanted, struct sigaction* old) {
