@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/html_output.h"
 #include "cli/messages.h"
@@ -12,6 +14,7 @@
 #include "report/file_content.h"
 #include "report/json_parts.h"
 #include "report/json_text.h"
+#include "report/source_files.h"
 #include "store/store.h"
 
 namespace deadheat {
@@ -50,6 +53,19 @@ void add_report_file_options(CLI::App& command, ReportFileOptions& options) {
       .add_option("--baseline", options.baseline,
                   "Races of this report (JSON, SARIF) or store are known: only others count for the exit code")
       ->option_text("FILE|STORE");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--source-map",
+          [](const std::vector<std::string>& places) {
+            for (const std::string& text : places) add_source_place(*parse_source_place(text));
+          },
+          "Sources that were FROM when the program was built, or that -ffile-prefix-map calls so, are in TO; may be "
+          "given several times")
+      ->check([](const std::string& text) {
+        return parse_source_place(text) ? std::string() : fmt::format("'{}' is not FROM=TO", text);
+      })
+      ->allow_extra_args(false)
+      ->option_text("FROM=TO");
 }
 
 Result<ReportFiles> ReportFiles::open(const ReportFileOptions& options) {

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <utility>
 
 namespace deadheat {
 
@@ -47,7 +49,41 @@ std::string content_of(int descriptor, std::size_t size) {
   return text;
 }
 
+std::vector<SourcePlace>& source_places() {
+  static std::vector<SourcePlace> places;
+  return places;
+}
+
+const SourcePlace* place_of(std::string_view path) {
+  if (path.empty()) return nullptr;
+  const SourcePlace* found = nullptr;
+  for (const SourcePlace& place : source_places()) {
+    // A name without a directory in front is below the one of the compilation. (libc's sources begin with "./".)
+    if (place.from == "." && path.front() != '/' && path.front() != '.') found = &place;
+    if (!path.starts_with(place.from)) continue;
+    const bool is_whole =
+        path.size() == place.from.size() || place.from.back() == '/' || path[place.from.size()] == '/';
+    if (is_whole) found = &place;
+  }
+  return found;
+}
+
 }  // namespace
+
+std::optional<SourcePlace> parse_source_place(std::string_view text) {
+  const std::size_t sign = text.find('=');
+  if (sign == std::string_view::npos || sign == 0 || sign + 1 == text.size()) return std::nullopt;
+  return SourcePlace{std::string(text.substr(0, sign)), std::string(text.substr(sign + 1))};
+}
+
+void add_source_place(SourcePlace place) { source_places().push_back(std::move(place)); }
+
+std::string where_source_is(const std::string& path) {
+  const SourcePlace* const place = place_of(path);
+  if (place == nullptr) return path;
+  const bool is_below = path.starts_with(place->from);
+  return std::filesystem::absolute(place->to + (is_below ? path.substr(place->from.size()) : "/" + path)).string();
+}
 
 const SourceFiles::File& SourceFiles::file(const std::string& path) {
   const auto [place, is_new] = files_.try_emplace(path);
@@ -74,8 +110,9 @@ std::int64_t SourceFiles::change_time(const std::string& path) {
 
 std::optional<Snippet> SourceFiles::around(const std::string& path, std::uint32_t line, std::uint32_t context,
                                            const std::string& module) {
-  if (line == 0 || path.empty() || path.front() != '/') return std::nullopt;
-  const File& source = file(path);
+  const std::string here = where_source_is(path);
+  if (line == 0 || here.empty() || here.front() != '/') return std::nullopt;
+  const File& source = file(here);
   if (line > source.lines.size()) return std::nullopt;
   Snippet snippet;
   snippet.file = path;
@@ -92,6 +129,7 @@ std::optional<Snippet> SourceFiles::around(const std::string& path, std::uint32_
 }
 
 bool is_system_source(std::string_view file) {
+  if (place_of(file) != nullptr) return false;
   return file.starts_with("/usr/include/") || file.starts_with("/usr/lib/") || file.starts_with("/usr/src/") ||
          file.starts_with("./") || file.starts_with("../");
 }

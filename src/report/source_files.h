@@ -15,6 +15,19 @@
 
 namespace deadheat {
 
+// Where sources are whose paths in the debug information lead elsewhere: built on another machine, or with
+// -ffile-prefix-map. What begins with `from`, as whole names of directories, is read below `to`. For all of the
+// process.
+struct SourcePlace {
+  std::string from;
+  std::string to;
+};
+// "FROM=TO"; nothing if that is not what the text says.
+[[nodiscard]] std::optional<SourcePlace> parse_source_place(std::string_view text);
+void add_source_place(SourcePlace place);
+// The path to read. Of several places the last one that fits counts.
+[[nodiscard]] std::string where_source_is(const std::string& path);
+
 struct Snippet {
   std::string file;
   std::uint32_t line = 0;        // that it is about

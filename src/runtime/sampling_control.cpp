@@ -9,7 +9,6 @@
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
-#include <x86intrin.h>
 
 #include <ctime>
 
@@ -527,7 +526,7 @@ Controller* controller = nullptr;
 void run_controller() { controller->run(); }
 
 std::uint64_t some_seed() {
-  return read_clock(CLOCK_MONOTONIC) ^ (static_cast<std::uint64_t>(raw_call(SYS_getpid)) << 40) ^ __rdtsc();
+  return read_clock(CLOCK_MONOTONIC) ^ (static_cast<std::uint64_t>(raw_call(SYS_getpid)) << 40) ^ read_ticks();
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 // What the controller of sampling (sampling_control.cpp) knows of how far the program has got, and what that took.
 #pragma once
 
-#include <x86intrin.h>
-
 #include <cstdint>
 #include <ctime>
 
@@ -29,11 +27,11 @@ namespace deadheat::runtime {
 class TickRate {
  public:
   void begin() {
-    tick_ = __rdtsc();
+    tick_ = read_ticks();
     time_ = read_clock(CLOCK_MONOTONIC);
   }
   void measure() {
-    const std::uint64_t ticks = __rdtsc() - tick_;
+    const std::uint64_t ticks = read_ticks() - tick_;
     const std::uint64_t time = read_clock(CLOCK_MONOTONIC) - time_;
     if (ticks != 0) per_tick_ = static_cast<double>(time) / static_cast<double>(ticks);
   }

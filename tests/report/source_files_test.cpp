@@ -46,6 +46,24 @@ TEST_F(SourceFilesTest, LinesAroundAPlace) {
   EXPECT_FALSE(sources_.around(path, 0, 1, ""));
 }
 
+TEST_F(SourceFilesTest, SourcesOfAnotherMachineAreFoundByAPlace) {
+  EXPECT_FALSE(parse_source_place("/build"));
+  EXPECT_FALSE(parse_source_place("=/here"));
+  EXPECT_FALSE(parse_source_place("/build="));
+  static_cast<void>(write("a.cpp", "one\ntwo\n"));
+  EXPECT_FALSE(sources_.around("./part/a.cpp", 2, 0, ""));
+  EXPECT_TRUE(is_system_source("./part/a.cpp"));
+  add_source_place(*parse_source_place("./part=" + directory_.string()));
+  const auto found = sources_.around("./part/a.cpp", 2, 0, "");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->lines, std::vector<std::string>{"two"});
+  EXPECT_EQ(found->file, "./part/a.cpp");
+  EXPECT_FALSE(is_system_source("./part/a.cpp"));
+  EXPECT_EQ(where_source_is("./party/a.cpp"), "./party/a.cpp");
+  add_source_place(*parse_source_place(".=/here"));
+  EXPECT_EQ(where_source_is("a.cpp"), "/here/a.cpp");
+}
+
 TEST_F(SourceFilesTest, OnlyRegularFilesAreRead) {
   const std::string pipe = (directory_ / "pipe").string();
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);

@@ -3,6 +3,7 @@
  * A program that confines its system calls to its own works as before: threads, locks, large blocks that come and go,
  * conditions. Each call that is not its own would end it.
  */
+// record: fasttrack (large blocks come and go; the reference detector looks at each byte)
 #include "../support/confine.h"
 #include "../support/order.h"
 

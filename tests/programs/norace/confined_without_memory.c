@@ -3,6 +3,7 @@
  * After the filter nothing can be mapped or given back, time cannot be asked, and no thread can begin: those that run go
  * on, with locks and memory that they have. Traps instead of an end: a handler would see a call that is not the program's.
  */
+// record: fasttrack (large blocks come and go; the reference detector looks at each byte)
 #include "../support/confine.h"
 #include "../support/order.h"
 

@@ -3,6 +3,7 @@
  * A program limits its own address space and memory: it has what it asked for, whatever a detector needs beside it, and
  * it is told the limits that it has set. Nor may anybody ask the processor's counter.
  */
+// record: fasttrack (large blocks come and go; the reference detector looks at each byte)
 #include "../support/order.h"
 
 #include <pthread.h>
