@@ -56,7 +56,7 @@ bool all_objects_are(const llvm::Value* object, bool (*is_such)(const llvm::Valu
   return llvm::all_of(objects, is_such);
 }
 
-// Whoever gets a copy of the object does not learn where it is.
+// Code that gets a copy of the object does not learn where it is.
 class AddressIsKnown : public llvm::CaptureTracker {
  public:
   [[nodiscard]] bool answer() const { return answer_; }

@@ -118,7 +118,7 @@ class Reader {
       const std::string_view address = operands[at].substr(open);
       if (is_locked_ && (address.find("sp)") != std::string_view::npos)) result_.is_fence = true;
       const auto pointer = operand_number(address, sigil_);
-      // Of addresses with a distance or an index we do not know where they lie.
+      // We do not know where addresses with a distance or an index lie.
       if (!pointer || open != 0 || address.find(',') != std::string_view::npos) continue;
       IndirectOperand found;
       found.pointer = *pointer;

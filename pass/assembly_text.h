@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the text of an inline assembly statement says of memory, in AT&T's syntax, which both
+// The uses of memory that the text of an inline assembly statement tells, in AT&T's syntax, which both
 // compilers have by default. Not an assembler: it knows what locks of old code bases look like.
 #pragma once
 

@@ -12,7 +12,7 @@ namespace {
 constexpr char kShielded[] = "deadheat.shielded";
 constexpr char kPrefix[] = "deadheat.hidden.";
 
-// Of constant distances from a choice, too.
+// An address at a constant distance from a choice is one, too.
 bool is_choice(const llvm::Value* address) {
   for (int depth = 0; depth < 8; ++depth) {
     if (llvm::isa<llvm::SelectInst>(address)) return true;

@@ -134,7 +134,7 @@ void mark_as_foreign(llvm::Instruction& instruction) {
   instruction.setMetadata(llvm::LLVMContext::MD_nosanitize, llvm::MDNode::get(instruction.getContext(), {}));
 }
 
-// What clang's own pass, which comes later, makes no call of. Returns whether anything was
+// Sees to the accesses that clang's own pass, which comes later, makes no call of. Returns whether anything was
 // changed.
 bool call_for_the_rest(llvm::Function& function, llvm::FunctionAnalysisManager& analyses, RuntimeSymbols& runtime) {
   HarmlessAccesses harmless(analyses.getResult<llvm::TargetLibraryAnalysis>(function));

@@ -9,7 +9,7 @@ namespace deadheat::pass {
 
 namespace {
 
-// What such an operation accesses, lane by lane.
+// The access of such an operation, lane by lane.
 struct MaskedAccess {
   llvm::IntrinsicInst* instruction = nullptr;
   llvm::Value* address = nullptr;  // of the first lane, or a vector of addresses

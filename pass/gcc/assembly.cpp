@@ -81,8 +81,8 @@ tree atomic_hook(const Place& place, const char* operation, bool takes_value) {
   return hook(name, number, {ptr_type_node, number, integer_type_node});
 }
 
-// What the statement hands on it does before it is there, what it takes over when it is done. The
-// hooks leave the value as it is.
+// The hook that hands on comes before the statement, the one that takes over comes when the statement is
+// done. The hooks leave the value as it is.
 void hand_on(gimple_stmt_iterator at, const Statement& statement) {
   Insertion before(at);
   Insertion after(at);

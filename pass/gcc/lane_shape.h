@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What __deadheat_lanes (src/runtime/abi_lanes.cpp) is told of a vector access, in one number.
+// The shape of a vector access as __deadheat_lanes (src/runtime/abi_lanes.cpp) is told it, in one number.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a filter of system calls (seccomp) answers to a call: the programs that the kernel runs, run by ourselves, to
+// The answer of a filter of system calls (seccomp) to a call: the programs that the kernel runs, run by ourselves, to
 // know before a call whether it may be made. The kernel has checked a program before it accepts it; one that is not
 // understood here refuses.
 #pragma once

@@ -11,11 +11,11 @@
 
 namespace deadheat {
 
-// Of `deadheat`, for the agents that it loads into a program.
+// The number for `deadheat` itself, for the agents that it loads into a program.
 inline constexpr char kKnownFiltersVariable[] = "DEADHEAT_FILTERS";
 
-// Of the calling process; 0 where the system does not say (before Linux 5.9). Makes no call that the loader has not
-// made.
+// The number for the calling process; 0 where the system does not say (before Linux 5.9). Makes no call that the
+// loader has not made.
 inline unsigned own_filters() {
   char text[4096];
   const long file = raw_call(SYS_openat, AT_FDCWD, as_argument("/proc/self/status"), O_RDONLY | O_CLOEXEC);

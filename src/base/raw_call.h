@@ -11,7 +11,7 @@
 
 namespace deadheat {
 
-// What stands in front of our own calls since the program confines its own (confinement.h): makes a call that the
+// The function in front of our own calls since the program confines its own (confinement.h): makes a call that the
 // program could make, and answers for the others. nullptr as long as it does not.
 using ConfinedCall = long (*)(long number, const long (&arguments)[6]);
 __attribute__((visibility("hidden"))) inline constinit ConfinedCall confined_call = nullptr;

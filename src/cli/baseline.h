@@ -27,7 +27,7 @@ class Baseline {
   // resolved. Errors: kIo, kMalformed; those of Store.
   static Result<Baseline> read(const std::string& place);
 
-  // Of each of the races of one report, whether it is known.
+  // Tells of each of the races of one report whether it is known.
   [[nodiscard]] std::vector<bool> known_of(const std::vector<RaceName>& races) const;
   // The same of one alone.
   [[nodiscard]] bool knows(const RaceName& race) const { return known_of({race}).front(); }

@@ -48,7 +48,7 @@ class HuntLoop {
   Status run();
 
   [[nodiscard]] const HuntLedger& ledger() const { return ledger_; }
-  // What went wrong with a store that the command line names.
+  // The error of a store that the command line names.
   [[nodiscard]] const Status& store_status() const { return store_.status(); }
   // The signal that ended the hunt early.
   [[nodiscard]] std::optional<int> interruption() const { return interruption_; }

@@ -69,7 +69,7 @@ bool Output::is_same_file(const std::string& path) const {
          ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-// What is in a file by now is no report.
+// The content that a file has by now is no report.
 Error Output::failure(std::string_view what) {
   const int error = errno;
   const std::string name = is_file() ? fmt::format("'{}'", path_) : "standard output";

@@ -132,7 +132,7 @@ Status add_environment(RunSettings& settings) {
     if (const auto path = setting_of(text, "log_path"); path && !path->empty() && !settings.log_path) {
       settings.log_path = *path;
     }
-    // Of both the first one here counts, as in the runtime.
+    // Where both variables set this, the first one here counts, as in the runtime.
     if (const auto reports = setting_of(text, "report_bugs"); reports && !is_off) is_off = !is_true(*reports);
     if (const auto path = setting_of(text, "suppressions"); path && !path->empty()) {
       settings.suppressions.push_back(*path);

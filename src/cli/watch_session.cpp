@@ -243,8 +243,8 @@ void WatchSession::read_what_waits() {
 
 void WatchSession::read_modules(LoadedModules& loaded) {
   for (RawModule& module : loaded.modules) {
-    // What was mapped before chroot is only where we see it; and what is the same file for both of us stays when the
-    // process goes.
+    // A file that was mapped before chroot is only where we see it; and a path that is the same file for both of us
+    // stays when the process goes.
     if (std::error_code error; !root_.empty() && std::filesystem::exists(root_ + module.path, error) &&
                                !std::filesystem::equivalent(root_ + module.path, module.path, error)) {
       module.path = root_ + module.path;

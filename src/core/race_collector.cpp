@@ -84,7 +84,7 @@ void RaceCollector::count(const RawAccess& earlier, const RawAccess& later, std:
   if (!is_placed) key.address = first;
   const auto [at, is_new_pair] = pairs_.try_emplace(key);
   Pair& pair = at->second;
-  // What one access does to several words is one occurrence.
+  // One access that touches several words is one occurrence.
   if (is_new_pair || last_event_[pair.latest] != event_index) {
     const std::uint64_t calls =
         is_placed ? situations_.calls(earlier.record.situation()) + spread(situations_.calls(later.record.situation()))

@@ -23,7 +23,7 @@
 
 namespace deadheat {
 
-// What an occurrence touched, and by which calls (any number that differs with them).
+// The memory that an occurrence touched, and by which calls (any number that differs with them).
 struct RaceOccurrence {
   Address begin = 0;
   Address end = 0;

@@ -159,8 +159,8 @@ class UnitWalk {
     is_atomic = is_atomic || verdict->second;
   }
 
-  // Of the unit's files, and of those that they include by name from beside them: headers with nothing but macros are
-  // not in the debug information.
+  // Finds the macros of the unit's files, and of those that they include by name from beside them: headers with nothing
+  // but macros are not in the debug information.
   void find_macros(Dwarf_Die& unit) {
     Dwarf_Files* table = nullptr;
     std::size_t count = 0;

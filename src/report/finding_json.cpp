@@ -86,7 +86,7 @@ Json locking_of(const AccessContext& context, const Dictionary& dictionary) {
   return out;
 }
 
-// What traces and recordings know of a block.
+// The facts that traces and recordings know of a block.
 Json memory_of(const RacedBlock& block, const Dictionary& dictionary) {
   return {{"kind", "heap"},
           {"begin", hexadecimal(block.begin)},

@@ -34,14 +34,14 @@ std::string both(std::string one, std::string other) {
   return one + "\n\n" + other;
 }
 
-// What symbols tell of a place.
+// The part of a place that symbols tell.
 std::string place_of(const Site& site) {
   if (!site.function.empty()) return short_identity(site.function);
   if (!site.module.empty()) return fmt::format("{}\n{:x}", base_name(site.module), site.offset);
   return std::string(base_name(site.file));
 }
 
-// What debug information adds; empty: nothing.
+// The part that debug information adds; empty: nothing.
 std::string line_of(const Site& site) {
   if (site.line == 0) return {};
   if (site.function_line != 0 && site.line >= site.function_line) {
@@ -67,7 +67,7 @@ Stack::const_iterator own_frame(const Stack& stack, const SiteTable& sites) {
   return own == stack.end() ? stack.begin() : own;
 }
 
-// What identifies a race, as texts.
+// The facts that identify a race, as texts.
 class Identity {
  public:
   Identity(const Finding& finding, const Dictionary& dictionary) : finding_(finding), dictionary_(dictionary) {

@@ -40,7 +40,7 @@ namespace deadheat {
 [[nodiscard]] std::string fingerprint_of(const Finding& finding, const Dictionary& dictionary);
 // The same of any other identity that stays the same from run to run.
 [[nodiscard]] std::string fingerprint_of(std::string_view identity);
-// What the race was called by versions that did not look at the memory.
+// The name of the race in versions that did not look at the memory.
 [[nodiscard]] std::string old_fingerprint_of(const Finding& finding, const Dictionary& dictionary);
 
 // Whether both are of the same two places, on whatever object.

@@ -41,7 +41,7 @@ std::size_t end_of_operator(std::string_view text, std::size_t at) {
   return std::min(end, text.size());
 }
 
-// Of clang's "$_0".
+// Whether the part is like clang's "$_0".
 bool is_clang_lambda(std::string_view part) {
   return part.starts_with("$_") && std::all_of(part.begin() + 2, part.end(), [](char letter) {
            return std::isdigit(static_cast<unsigned char>(letter)) != 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the name of a function says: as demanglers write it, with or without return type,
+// The parts of a function's name: as demanglers write it, with or without return type,
 // template arguments and parameters.
 #pragma once
 
@@ -19,8 +19,8 @@ namespace deadheat {
 // its templates assume by themselves (allocators, orders, traits).
 [[nodiscard]] std::string short_name(std::string_view function);
 
-// What stays the same however much debug information there is: "deposit". Of a lambda, with the function
-// it stands in: "main{lambda}".
+// The part that stays the same however much debug information there is: "deposit". A lambda has the function
+// it stands in with it: "main{lambda}".
 [[nodiscard]] std::string short_identity(std::string_view function);
 
 // Whether the file is one of the C and C++ libraries, or the loader.
@@ -36,7 +36,7 @@ namespace deadheat {
 // Whether the frame is of our own runtime, which stands between the program and what it called.
 [[nodiscard]] bool is_runtime_frame(const Site& site);
 
-// Of frames, innermost first and not empty: the first that is the program's own; the innermost if none is.
+// The first of the frames, innermost first and not empty, that is the program's own; the innermost if none is.
 [[nodiscard]] const Site& own_frame(const std::vector<Site>& frames);
 
 }  // namespace deadheat

@@ -23,7 +23,7 @@ class Namer {
     SiteStack sites;
     for (const std::uint64_t code : codes) {
       const SiteStack& frames = sites_of(code);
-      // What stands in between is nothing that the program did.
+      // The frames in between are nothing that the program did.
       if (codes.size() > 1 && is_runtime_frame(table_[frames.back()])) continue;
       sites.insert(sites.end(), frames.begin(), frames.end());
       if (table_[sites.back()].function == "main") break;

@@ -41,7 +41,7 @@ struct MemoryPlace {
   SiteStack freed;
 };
 
-// What a Finding has of it.
+// The part of it that a Finding has.
 [[nodiscard]] RacedBlock block_of(const MemoryPlace& memory);
 
 struct LiveThread {

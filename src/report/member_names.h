@@ -9,7 +9,7 @@
 
 namespace deadheat {
 
-// Of a variable of that type: "Counter::n", "Server::stats.hits", "[3]", "[3].n"; empty where
+// The member of a variable of that type: "Counter::n", "Server::stats.hits", "[3]", "[3].n"; empty where
 // the type is no aggregate or unknown.
 [[nodiscard]] std::string member_at(Dwarf_Die& variable, std::uint64_t offset);
 

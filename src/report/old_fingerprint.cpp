@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What versions before 2 of fingerprints were made of: both sides, and no memory. Stores, baselines and CI
+// The parts that versions before 2 of fingerprints were made of: both sides, and no memory. Stores, baselines and CI
 // systems have them.
 #include "report/fingerprint.h"
 

@@ -93,7 +93,7 @@ class DocumentReader {
     race_.program = text_member(process, "program");
     read_memory();
     for (const Document& thread : member(document_, "threads")) read_thread(thread);
-    // Of a version that made fingerprints of less.
+    // The race may be of a version that made fingerprints of less.
     const bool has_places = member(member(document_, "earlier"), "stack").size() != 0 &&
                             member(member(document_, "later"), "stack").size() != 0;
     if (has_places && !race_.fingerprint.empty() && !member(document_, "aliases").is_array()) {

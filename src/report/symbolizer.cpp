@@ -316,7 +316,7 @@ class Symbolizer::Module {
     return tidy_path(dwarf_filesrc(files, index, nullptr, nullptr));
   }
 
-  // Of the code, where line tables are all that there is (clang -g1).
+  // The line is that of the code, where line tables are all that there is (clang -g1).
   static std::uint32_t first_line(Unit& unit, Dwarf_Die& function) {
     Dwarf_Addr entry = 0;
     int number = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a loaded file of code defines for others and asks of others, read from the
+// The names that a loaded file of code defines for others and asks of others, read from the
 // tables that the dynamic linker works with. Nothing here calls the linker, so it may
 // be used while the linker's lock is held.
 #pragma once
@@ -15,7 +15,7 @@ namespace deadheat::runtime {
 
 class ElfModule {
  public:
-  // Of the module that dl_iterate_phdr() shows.
+  // The module is the one that dl_iterate_phdr() shows.
   explicit ElfModule(const dl_phdr_info& info);
 
   // Without folders and what follows ".so": "libgomp". Empty for the program itself.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules that were built without detection.
 //
-// What such a module does with memory is seen only where it calls a function of libc's, and what it
+// An access that such a module makes is seen only where it calls a function of libc's, and what it
 // orders by itself is not seen at all. So two kinds of accesses are its own affair, and none of the
 // program's:
 //
@@ -9,7 +9,7 @@
 //   - by a library of which it is known that it orders threads (library_calls.h): it keeps its own
 //     structures, guarded by its own locks.
 //
-// What another library does by memcpy() and the like to memory of the program, or of the heap, counts.
+// Accesses of another library by memcpy() and the like to memory of the program, or of the heap, count.
 #pragma once
 
 #include <cstddef>

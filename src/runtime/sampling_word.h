@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process sampled so far, told while it runs: one that a signal ends tells nothing any more.
+// The totals of what a process sampled so far, told while it runs: one that a signal ends tells nothing any more.
 //
 // The word is told as often as the share can have changed by a sixteenth, some 150 times in an hour, and only where
 // somebody listens: a file would grow by it. Used by the controller's thread alone.

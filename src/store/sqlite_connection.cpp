@@ -63,7 +63,7 @@ SqlValue value_of(sqlite3_stmt* statement, int column) {
 // A copy of a store in a directory of its own, which goes with it.
 class StoreCopy {
  public:
-  // Of the file and of what is not in it yet. Null: there is no room, or it cannot be read.
+  // Copies the file and what is not in it yet. Null: there is no room, or it cannot be read.
   static std::unique_ptr<StoreCopy> make(const std::string& path) {
     std::error_code error;
     std::string name = (fs::temp_directory_path(error) / "deadheat-store-XXXXXX").string();
@@ -114,7 +114,7 @@ class SqliteConnection final : public SqlConnection {
     return rows;
   }
 
-  // What every connection that may write needs.
+  // Makes the settings that every connection that may write needs.
   Status settle() {
     for (const char* const setting : {"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"}) {
       if (const auto set = run(setting, {}); !set.ok()) return set.error();
@@ -122,7 +122,7 @@ class SqliteConnection final : public SqlConnection {
     return {};
   }
 
-  // Of a store that may be new. Turning to WAL is refused at once while another process does the same.
+  // The store may be new. Turning to WAL is refused at once while another process does the same.
   Status turn_to_log() {
     for (int tries = 0;; ++tries) {
       const auto mode = run("PRAGMA journal_mode = WAL", {});

@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kHidden[] = "postgresql://...";
 
-// What a text of libpq's words can begin with.
+// The keywords that a text of libpq's words can begin with.
 constexpr auto kKeywords = std::to_array<std::string_view>(
     {"host", "hostaddr", "port", "dbname", "user", "password", "service", "sslmode", "passfile", "connect_timeout",
      "application_name", "options", "sslpassword", "target_session_attrs"});

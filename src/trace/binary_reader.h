@@ -35,7 +35,7 @@ class BinaryReader final : public EventSource {
   // Errors: kIo (cannot open or read), kUnsupported (not a binary trace, newer
   // version), kMalformed (empty or damaged header).
   static Result<std::unique_ptr<BinaryReader>> open(const std::string& path, const BinaryReaderOptions& options = {});
-  // Of a file whose beginning somebody has looked at. Errors as above.
+  // Opens a file whose beginning somebody has looked at. Errors as above.
   static Result<std::unique_ptr<BinaryReader>> open(TraceFile file);
   // Reads from memory, which must outlive the reader. Errors as above.
   static Result<std::unique_ptr<BinaryReader>> open_memory(std::span<const std::byte> bytes,

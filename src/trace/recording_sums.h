@@ -20,7 +20,7 @@ struct FileSum {
   std::uint64_t checksum = 0;
 };
 
-// Of `agent`, `log.N` and `tail.N` as they are, as far as they can be read.
+// The sums of `agent`, `log.N` and `tail.N` as they are, as far as they can be read.
 [[nodiscard]] std::vector<FileSum> sums_of_logs(const std::string& directory);
 
 // kMalformed: a file is missing or is not what it was.

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kNoDescriptor = -1;
 
-// Of what cannot be a trace, whatever is in it; null: it can be one.
+// The reason why such a file cannot be a trace, whatever is in it; null: it can be one.
 const char* reason_against(const struct stat& status, bool is_standard_input) {
   if (S_ISDIR(status.st_mode)) return "it is a directory";
   if (S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)) return nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TraceFile: an opened trace whose beginning can be looked at before it is read.
 //
-// What a file is shows in its first bytes, and a pipe can be read only once. So a trace is opened
+// The kind of a file shows in its first bytes, and a pipe can be read only once. So a trace is opened
 // once, whoever looks at its beginning keeps the bytes here, and the reader of the format that was
 // recognised gets them first. Nobody opens the path a second time: of a pipe, the bytes that the
 // first reader took would be gone.

@@ -41,7 +41,7 @@ struct KernelAction {
   std::uint64_t mask = 0;
 };
 
-// What the program wants of signals, as the agent keeps it until it is taken out.
+// The settings of signals that the program wants, as the agent keeps them until it is taken out.
 struct AttachSignals {
   KernelAction trap_action;
   std::uint32_t needs_restorer = 0;  // the program has set it since: libc's way back is to be filled in

@@ -14,10 +14,10 @@ namespace deadheat::watch {
 // kUnsupported, with a sentence that begins with `whose` ("'server'", "process 12").
 [[nodiscard]] Status refuse_runtime(const std::string& whose, const ElfImage& image, const std::string& file);
 
-// Of a program that is to be started, and the libraries that it needs. Files that cannot be read are no reason.
+// Looks at a program that is to be started, and the libraries that it needs. Files that cannot be read are no reason.
 [[nodiscard]] Status refuse_runtime_of(const std::string& program, const std::string& library_path);
 
-// Of the program that a process runs.
+// Looks at the program that a process runs.
 [[nodiscard]] Status refuse_runtime_of(pid_t process);
 
 }  // namespace deadheat::watch

@@ -99,11 +99,11 @@ struct Progress {
   std::uint64_t watched_ns = 0;    // sum over watches
   std::uint64_t threads = 0;
   std::uint64_t lost = 0;  // collisions that could not be sent
-  // What may be spent: watches a second, and millionths of processor_ns.
+  // The budget that may be spent: watches a second, and millionths of processor_ns.
   std::uint64_t rate = 0;
   std::uint64_t stall_share = 0;
   std::uint64_t cpu_share = 0;
-  // What is given at the start, beyond these shares: nanoseconds.
+  // The time that is given at the start, beyond these shares: nanoseconds.
   std::uint64_t given_stalled_ns = 0;
   std::uint64_t given_agent_ns = 0;
 };

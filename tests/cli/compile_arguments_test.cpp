@@ -67,7 +67,7 @@ TEST(CompileArgumentsTest, CompilingAddsInstrumentationAndNoRuntime) {
   }
 }
 
-// What find_package(Deadheat) gives is another way to the same options.
+// The package that find_package(Deadheat) gives is another way to the same options.
 TEST(CompileArgumentsTest, CmakePackageHasTheSameOptions) {
   std::ifstream file(DEADHEAT_SOURCE_DIR "/cmake/DeadheatConfig.cmake.in");
   const std::string package((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

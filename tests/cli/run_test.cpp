@@ -11,7 +11,7 @@
 namespace deadheat {
 namespace {
 
-// What a script reads has nothing but the document in it.
+// The output that a script reads has nothing but the document in it.
 TEST(RunTest, DocumentHasStandardOutputForItself) {
   const Shell shell;
   const CommandResult result = shell.run(

@@ -48,7 +48,7 @@ struct Object {
   bool is_freed = false;
 };
 
-// What the statement may use besides its object.
+// The things that the statement may use besides its object.
 struct Surroundings {
   std::vector<const Object*> others;  // whose uses are allowed here, too
   bool may_use_avx2 = false;

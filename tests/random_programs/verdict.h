@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the oracle says of a random program (support/oracle.h), and whether what a
+// The verdict of the oracle on a random program (support/oracle.h), and whether what a
 // detector reported agrees with it.
 #pragma once
 

@@ -37,7 +37,7 @@ TEST(StoreAddress, PasswordsAreNotShown) {
   }
 }
 
-// What the server's library would read otherwise than it was meant, and tell everybody.
+// Passwords that the server's library would read otherwise than they were meant, and tell everybody.
 TEST(StoreAddress, PasswordsThatAreNotWrittenAsAnAddressWantsThemAreRefused) {
   for (const char* const place :
        {"postgresql://ci:pa@ss@db.example/races", "postgresql://ci:pa/ss@db.example/races",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Abseil orders inside itself, as Debian 12 has it (absl::debian3). absl::call_once and spin locks are headers.
+// The order that Abseil makes inside itself, as Debian 12 has it (absl::debian3). absl::call_once and spin locks are
+// headers.
 //
 // A mutex calls the conditions that threads wait for (Await, LockWhen) while it is locked, also in the thread that
 // unlocks it, after we have noted that. They read what the mutex guards, so their reads are left out.
@@ -15,7 +16,7 @@ void publish_flag(std::uint64_t notification) {
   __tsan_atomic8_fetch_or(reinterpret_cast<std::uint8_t*>(notification + 8), 0, __ATOMIC_RELEASE);
 }
 
-// What the program's conditions read within a call.
+// The reads of the program's conditions within a call.
 class Conditions {
  public:
   static void begin(Address code) {

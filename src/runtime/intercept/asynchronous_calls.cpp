@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libc does in threads of its own: asynchronous input and output of POSIX, and looking up names.
+// The work that libc does in threads of its own: asynchronous input and output of POSIX, and looking up names.
 //
 // A request is known by its control block. Who submits it gives to the block; whoever is told that it is over
 // takes from there, and the buffer of a read counts as written by them. Where a thread of libc's is to

@@ -42,7 +42,7 @@ struct KernelAction {
   KernelMask mask;
 };
 
-// What the thread asked for, and whether the signal came inside the runtime.
+// The kind of cancellation that the thread asked for, and whether the signal came inside the runtime.
 constinit thread_local bool is_asynchronous __attribute__((tls_model("initial-exec"))) = false;
 constinit thread_local bool signal_waits __attribute__((tls_model("initial-exec"))) = false;
 

@@ -25,7 +25,7 @@ void ReferenceDrop::settle_innermost(Address code) {
 
 namespace {
 
-// What the word so many bytes into the object points to.
+// The object that the word so many bytes into the object points to.
 Address counted_behind(const void* object, std::size_t offset) {
   return *reinterpret_cast<const Address*>(reinterpret_cast<Address>(object) + offset);
 }

@@ -12,7 +12,7 @@ namespace {
 SpinLock lock;  // a leaf
 constinit Immortal<FlatMap<Destructor*, PageSource>> destructors;
 
-// Of the oldest a reference may be given up unseen when there are more.
+// A reference to the oldest may be given up unseen when there are more.
 struct Shared {
   Address exceptions[ReferenceDrop::kObjects];
   std::uint32_t count;

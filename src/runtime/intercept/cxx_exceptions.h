@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the wrappers of both C++ libraries do with exceptions. The names of many of their functions are the
+// The work that the wrappers of both C++ libraries do with exceptions. The names of many of their functions are the
 // same, so the wrappers of each library have a file of their own.
 //
 // An exception is ended by whoever gives up the last reference: an std::exception_ptr, or the end of a
@@ -16,7 +16,7 @@ namespace deadheat::runtime {
 
 using Destructor = void(void*);
 
-// What the library is to call instead of the program's destructor of that exception.
+// The function that the library is to call instead of the program's destructor of that exception.
 [[nodiscard]] Destructor* destructor_for(void* exception, Destructor* destructor);
 
 // The current thread has got hold of an exception that others may have, too.

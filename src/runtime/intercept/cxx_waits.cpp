@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libstdc++ and libc++ order by atomic operations of their own, which nobody shows us, where
+// The order that libstdc++ and libc++ make by atomic operations of their own, which nobody shows us, where
 // the other side is in headers, and so in the program, whose atomic operations are seen:
 //
 //   at the end of a thread   a promise is fulfilled by libstdc++; who waits for it looks at the state's word
@@ -18,8 +18,8 @@ extern "C" std::uint32_t __tsan_atomic32_fetch_sub(volatile std::uint32_t* at, s
 namespace deadheat::runtime {
 namespace {
 
-// What std::promise has registered for the end of its thread, as libstdc++ lays it out: an element of a list, and a
-// weak pointer to the state.
+// The entry that std::promise has registered for the end of its thread, as libstdc++ lays it out: an element of a
+// list, and a weak pointer to the state.
 struct FutureState {
   void* table;
   void* result;

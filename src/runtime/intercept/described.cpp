@@ -23,7 +23,7 @@ bool has_succeeded(Success success, std::uint64_t result) {
   return false;
 }
 
-// What the 32 or 64 bits behind a pointer say.
+// The number that the 32 or 64 bits behind a pointer hold.
 template <class Number>
 std::size_t number_at(const DescribedCall& call, unsigned parameter) {
   const auto* const place = call.pointer<const Number>(parameter);

@@ -79,7 +79,7 @@ struct Description {
   const Effect* effects;
 };
 
-// What rows are made of.
+// The parts that rows are made of.
 constexpr Effect make_effect(AccessKind kind, Measure measure, unsigned parameter, unsigned count, std::size_t unit) {
   return {kind == AccessKind::kRead ? Moment::kBefore : Moment::kAfter,
           kind,
@@ -160,7 +160,7 @@ void report_after(const Description& description, const DescribedCall& call);
 void report_text_read(const char* text, Address code);
 void report_text_written(const char* text, Address code);
 
-// What stands for the state that libc's drand48() and its relatives share.
+// The address that stands for the state that libc's drand48() and its relatives share.
 [[nodiscard]] const void* drand48_state();
 
 }  // namespace deadheat::runtime

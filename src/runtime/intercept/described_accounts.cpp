@@ -168,7 +168,7 @@ DEADHEAT_DESCRIBE(setnetgrent, kAlways, reads_text(1))
 DEADHEAT_DESCRIBE(getnetgrent, kOne, writes(1, kPointer), writes(2, kPointer), writes(3, kPointer))
 DEADHEAT_DESCRIBE(getnetgrent_r, kOne, writes(1, kPointer), writes(2, kPointer), writes(3, kPointer))
 
-// Who is logged in.
+// Records of who is logged in.
 DEADHEAT_DESCRIBE(getutent, kNotNull, writes(0, sizeof(utmp)))
 DEADHEAT_DESCRIBE(getutxent, kNotNull, writes(0, sizeof(utmp)))
 DEADHEAT_DESCRIBE(getutid, kNotNull, reads(1, sizeof(utmp)), writes(0, sizeof(utmp)))

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kSequence = 3 * sizeof(unsigned short);
 constexpr std::size_t kPointer = sizeof(void*);
 
-// What stands for the things that libc has one of.
+// Variables that stand for the things that libc has one of.
 constinit char the_drand48_state;
 constinit char hash_table;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Described functions: streams, as far as they touch memory of the caller's. (described.h)
-// What they do to the stream itself happens under its lock.
+// Their work on the stream itself happens under its lock.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

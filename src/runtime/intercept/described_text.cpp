@@ -44,7 +44,7 @@ void compares_some(const DescribedCall& call) { report_comparison<unsigned char>
 void compares_wide(const DescribedCall& call) { report_comparison<wchar_t>(call, kNoLimit); }
 void compares_some_wide(const DescribedCall& call) { report_comparison<wchar_t>(call, call.value(3)); }
 
-// Of a text up to where something was found in it, which is `size` bytes long; or all.
+// The text is read up to where something was found in it, which is `size` bytes long; or all.
 void report_searched(const DescribedCall& call, std::size_t whole, std::size_t size) {
   const auto* const found = call.pointer<const char>(0);
   const auto* const text = call.pointer<const char>(1);
@@ -130,7 +130,7 @@ void keeps_state(const DescribedCall& call) {
   const void* const state = call.pointer<const void>(kState);
   state != nullptr ? on_write(state, sizeof(mbstate_t), call.code) : on_write(&hidden_state, 1, call.code);
 }
-// Of the bytes that are offered as many as made a character were read.
+// The call has read as many of the offered bytes as made a character.
 void takes_character(const DescribedCall& call, unsigned text, unsigned limit) {
   const auto taken = static_cast<std::int64_t>(call.result);
   const std::size_t room = call.value(limit);

@@ -113,7 +113,7 @@ DEADHEAT_DESCRIBE(sigpending, kZero, writes(1, kSignals))
 DEADHEAT_DESCRIBE(sigsuspend, kAlways, reads(1, kSignals))
 DEADHEAT_DESCRIBE(sigaltstack, kZero, reads(1, sizeof(stack_t)), writes(2, sizeof(stack_t)))
 
-// What a new process is to have.
+// Actions and attributes that a new process is to have.
 DEADHEAT_DESCRIBE(posix_spawn_file_actions_init, kAlways, updates(1, kActions))
 DEADHEAT_DESCRIBE(posix_spawn_file_actions_destroy, kAlways, updates(1, kActions))
 DEADHEAT_DESCRIBE(posix_spawn_file_actions_addclose, kAlways, updates(1, kActions))

@@ -180,7 +180,7 @@ void remember(int descriptor, Channel channel) {
 }
 
 Channel unpack(std::uint64_t packed) {
-  // What was made here after the last process was started, no process has.
+  // No process has a channel that was made here after the last process was started.
   const bool is_own = (packed & kReaches) == 0 || (packed & kPrivate) != 0 ||
                       ((packed & kMadeHere) != 0 && (packed & kStampMask) == stamp_now());
   return {static_cast<KernelTag>(packed >> 16), static_cast<KernelTag>(packed),

@@ -44,7 +44,7 @@ struct Tags {
 };
 constinit Tags tags[kLocks + 1] = {};
 
-// Of descriptors that had a lock; 0 for others.
+// The descriptions of descriptors that had a lock; 0 for others.
 constexpr int kDescriptors = 65536;
 constinit std::atomic<std::uint32_t> descriptions[kDescriptors];
 constinit std::atomic<std::uint32_t> last_description{0};

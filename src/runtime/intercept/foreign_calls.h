@@ -15,7 +15,7 @@
 
 namespace deadheat::runtime {
 
-// What one call does for the order of threads.
+// The work that one call does for the order of threads.
 class ForeignOrder {
  public:
   explicit ForeignOrder(Address code) : code_(code) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a format of printf makes of its arguments.
+// The uses that a format of printf makes of its arguments.
 //
 // Which arguments are strings only the format tells, so it is walked once more before the call. A
 // format with numbered arguments (%2$s) or something unknown ends the walk: from there on nothing

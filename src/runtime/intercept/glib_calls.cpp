@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GLib orders inside itself: its locks, which take a futex word by inline atomics; queues, pools of threads,
-// sources of main loops, references.
+// The order that GLib makes inside itself: its locks, which take a futex word by inline atomics; queues, pools of
+// threads, sources of main loops, references.
 //
 // GRWLock and GRecMutex are locks of libpthread's, and what headers do by atomic built-ins is seen.
 #include "runtime/intercept/foreign_calls.h"

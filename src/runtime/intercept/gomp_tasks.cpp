@@ -81,7 +81,7 @@ void copy_bytes(void* to, const void* from, std::size_t size) {
   __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
 }
 
-// What libgomp is given in the place of the task's data, and copies.
+// The record that libgomp is given in the place of the task's data, and copies.
 struct TaskRecord {
   void* event = nullptr;  // libgomp stores the event of a detached task in the first word
   GompTask* task = nullptr;
@@ -111,7 +111,7 @@ void* copy_data(void* data, CopyFunction copy, long size, long alignment, Addres
   return copied;
 }
 
-// What the current thread does until the task ends.
+// The task is what the current thread does until the task ends.
 void run_as(GompTask* task, TaskFunction function, void* data, Address code) {
   GompTask* const outer = current_gomp_task();
   set_current_gomp_task(task);

@@ -65,7 +65,7 @@ void leave_gomp_barrier(Address code) {
 
 namespace {
 
-// What one thread does of a parallel region.
+// The share that one thread does of a parallel region.
 void run_share(void* data) {
   auto& team = *static_cast<GompTeam*>(data);
   GompTask* const outer = current_task;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libgomp's teams and tasks order, as the wrappers of its entry points see them.
+// The order that libgomp's teams and tasks give, as the wrappers of its entry points see it.
 //
 // libgomp's threads wait for each other by futexes inside the library, so all order of a
 // program of g++ comes from here. Order is handed on by tags, the addresses of the members
@@ -64,11 +64,11 @@ struct GompTask {
 [[nodiscard]] GompTask* make_gomp_task(GompTeam* team, GompTask* parent);
 void drop_gomp_task(GompTask* task);
 
-// What the current thread does. nullptr outside of all teams.
+// The task that the current thread runs. nullptr outside of all teams.
 [[nodiscard]] GompTask* current_gomp_task();
 void set_current_gomp_task(GompTask* task);
 
-// What a detached task waits for, whoever fulfils it: all that waits for tasks takes it.
+// The tag of all that a detached task waits for, whoever fulfils it: all that waits for tasks takes it.
 extern constinit OrderTag gomp_events;
 extern constinit std::atomic<bool> has_gomp_events;
 inline void take_gomp_events(Address code) {

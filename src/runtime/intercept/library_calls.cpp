@@ -144,7 +144,7 @@ int look_for_libraries(dl_phdr_info* info, std::size_t /*size*/, void* context) 
   return 0;
 }
 
-// What was found so far of a wrapper in this walk: 0, or where. kTaken: somebody else has the name.
+// The addresses found so far of a wrapper in this walk: 0, or where. kTaken: somebody else has the name.
 struct Found {
   Address* functions;
 };

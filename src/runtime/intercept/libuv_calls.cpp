@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libuv orders by atomics of its own: a handle that other threads wake up. Its locks, semaphores and pool of
-// threads call libpthread's functions, which are seen.
+// The order that libuv makes by atomics of its own: a handle that other threads wake up. Its locks, semaphores and
+// pool of threads call libpthread's functions, which are seen.
 //
 // A second wake-up may find the first one pending and leave it at that, so the bytes that libuv writes to
 // itself do not tell. The callback of the handle is called by a function of ours, which takes from the handle.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kForWhatComes = 256 << 20;
 
-// Of RLIMIT_AS and RLIMIT_DATA: added to what the program wanted.
+// The amounts for RLIMIT_AS and RLIMIT_DATA: added to what the program wanted.
 constinit std::atomic<std::uint64_t> added[2];
 
 std::atomic<std::uint64_t>* added_to(int resource) {

@@ -15,10 +15,10 @@ namespace deadheat::runtime {
 struct Notice;
 enum class NoticeLife : std::uint8_t { kOnce, kMany };
 
-// Puts ours into the event. nullptr, and the event as it was, without memory. What is
-// made for many calls stays for good: libc may be about to call it at any time.
+// Puts ours into the event. nullptr, and the event as it was, without memory. A notice
+// that is made for many calls stays for good: libc may be about to call it at any time.
 [[nodiscard]] Notice* make_notice(sigevent& event, NoticeLife life);
-// What its calls take from, a tag of kernel_order.h; before the first one.
+// Its calls take from this, a tag of kernel_order.h; before the first one.
 void name_notice(Notice* notice, std::uint16_t tag);
 // It will not be called. nullptr is fine.
 void drop_notice(Notice* notice);

@@ -10,7 +10,7 @@
 
 namespace deadheat::runtime {
 
-// What a thread did before give() happens before what another does after take().
+// All that a thread did before give() happens before what another does after take().
 struct OrderTag {
   void give(Address code) {
     if (is_observing()) on_happens_before(self(), address_of(this), code);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Qt 5 and 6 order inside themselves: locks, semaphores, conditions, futures.
+// The order that Qt 5 and 6 make inside themselves: locks, semaphores, conditions, futures.
 //
 // The fast ways of QMutex are atomics in headers, which are seen; what the library does is to take and release
 // the mutex's word when there is a dispute. So that word hands on the order here, too.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What system calls mean that a program makes by number (syscall()): the memory that they read and fill, and
+// The meaning of system calls that a program makes by number (syscall()): the memory that they read and fill, and
 // what they order. A call that is not in the table is neither.
 #pragma once
 

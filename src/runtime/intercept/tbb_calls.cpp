@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What oneTBB orders: from spawning a task to its execution, and from what tasks do to who waits for them. That covers
-// parallel_for and its relatives, task_group, flow graphs, and std::execution::par, which is made of them.
+// The order that oneTBB makes: from spawning a task to its execution, and from what tasks do to who waits for them.
+// That covers parallel_for and its relatives, task_group, flow graphs, and std::execution::par, which is made of them.
 //
-// What tasks tell each other and who waits, headers do by atomics, which are seen; that the waiting thread looks at
+// Headers do by atomics, which are seen, what tasks tell each other and who waits; that the waiting thread looks at
 // the counter happens in the library, so the wrapper looks again. A task is an object whose execute() the
 // library calls by its table of virtual functions. While the task waits to be executed it has a copy of that table
 // with a function of ours in it, which puts the table back, takes what was given, and calls the program's.

@@ -2,7 +2,7 @@
 // Bytes that the kernel moves from one descriptor to another, or between the memory of
 // processes.
 //
-// Who reads what was spliced into a pipe has what was sent to the source, and the
+// A reader of what was spliced into a pipe has what was sent to the source, and the
 // thread that splices may not know of it yet when the bytes arrive. So the target is
 // told its source before the call: who receives from it receives from both
 // (descriptor_order.h).
@@ -114,7 +114,7 @@ DEADHEAT_REPLACE(Count, vmsplice, int descriptor, const iovec* pieces, std::size
   return count;
 }
 
-// Of another process only what is here is known.
+// Only what is here is known of another process.
 DEADHEAT_REPLACE(Count, process_vm_readv, pid_t process, const iovec* local, unsigned long local_count,
                  const iovec* remote, unsigned long remote_count, unsigned long flags) {
   DEADHEAT_ORIGINAL(process_vm_readv);

@@ -22,7 +22,7 @@ using TrapHandler = void(int number, siginfo_t* information, void* context);
 // Installs the handler; keeps what the program (or who started it) had asked for. False if
 // that is not possible.
 [[nodiscard]] bool take_over_trap(TrapHandler* handler);
-// What the kernel is to have when the agent goes; kept up to date.
+// The settings of signals that the kernel is to have when the agent goes; kept up to date.
 extern AttachSignals signals_at_end;
 // In a child that has nothing of the agent left: SIGTRAP is the program's again.
 void give_trap_back();

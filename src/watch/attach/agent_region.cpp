@@ -48,7 +48,7 @@ RegionLayout lay_out_region(std::uint64_t image, std::size_t threads, std::size_
 }
 
 std::vector<std::byte> make_stub_page(const AgentPlace& place, std::uint64_t entry) {
-  // What the new thread finds after the system call that made it.
+  // The code that the new thread finds after the system call that made it.
   std::vector<std::uint8_t> code = {0x0f, 0x05,              // syscall
                                     0x85, 0xc0, 0x75, 0x18,  // test %eax, %eax; jnz past the end
                                     0x31, 0xed};             // xor %ebp, %ebp

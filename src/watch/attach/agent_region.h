@@ -37,7 +37,7 @@ inline constexpr std::uint64_t kRegionPage = 4096;
 [[nodiscard]] RegionLayout lay_out_region(std::uint64_t image, std::size_t threads, std::size_t calls,
                                           std::size_t table);
 
-// Who put an agent into a process: for whoever wants to put another one there.
+// The owner of an agent in a process, who put it there: for whoever wants to put another one there.
 struct AgentOwner {
   pid_t watcher = 0;  // the command
   pid_t keeper = 0;   // who takes the agent out when the command is killed

@@ -17,7 +17,7 @@ bool sets_masks(std::string_view name) {
   return std::find(std::begin(kMaskFunctions), std::end(kMaskFunctions), name) != std::end(kMaskFunctions);
 }
 
-// What keeps, or depends on, the masks and actions that the program wants.
+// Late functions keep, or depend on, the masks and actions that the program wants.
 bool is_late(std::string_view name) {
   constexpr std::string_view kOthers[] = {"pthread_sigmask", "pthread_create", "thrd_create", "ppoll",
                                           "pselect",         "epoll_pwait",    "epoll_pwait2"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who of us is in a process already. Two agents in one process would take each other's breakpoints for the program's
-// code, and each other's handlers for the program's.
+// Those of us that are in a process already. Two agents in one process would take each other's breakpoints for the
+// program's code, and each other's handlers for the program's.
 #pragma once
 
 #include <string>

@@ -51,7 +51,7 @@ void become_keeper(pid_t process, int socket) {
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_BLOCK, &all, nullptr);
-  // Whoever waits for the end of the command's files must not wait for us.
+  // A process that waits for the end of the command's files must not wait for us.
   const auto kept = static_cast<unsigned>(socket);
   if (kept > 0) close_range(0, kept - 1, 0);
   close_range(kept + 1, ~0U, 0);

@@ -13,7 +13,7 @@
 
 namespace deadheat::watch {
 
-// What the keeper tells when the agent is there, and when it has gone.
+// The news that the keeper tells when the agent is there, and when it has gone.
 struct KeeperNews {
   int is_ok = 0;
   int error_code = 0;

@@ -138,7 +138,7 @@ Result<std::unique_ptr<TracedProcess>> stop_alone(pid_t process, SignalMasks& ma
   }
 }
 
-// What place_agent() does while the process stands still, in steps that can be taken back.
+// The work of place_agent() while the process stands still, in steps that can be taken back.
 class Placement {
  public:
   Placement(const InjectRequest& request, const AgentImage& image, const CallTable& table, SignalMasks& masks,

@@ -28,7 +28,7 @@ struct PlacedAgent {
   pid_t process = 0;
   pid_t agent_thread = 0;
   int channel = -1;  // our end of the socket that the agent tells by; the caller's to close
-  // Of calls that are counted, and of threads that were there.
+  // The numbers of calls that are counted, and of threads that were there.
   std::uint64_t call_count = 0;
   std::uint64_t thread_count = 0;
 };

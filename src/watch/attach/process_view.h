@@ -2,9 +2,9 @@
 // A process that sees other files than we do: in a container, in a mount namespace of its own, after chroot. And one
 // that cannot be looked at as usual, with the reason in words.
 //
-// What the kernel says of its files (/proc/PID/maps, exe) is as we would reach them, as far as we could. What its agent
-// reads in /proc/self is as the process sees them. Paths here are as the process sees them; we reach such a file
-// by /proc/PID/root.
+// The paths that the kernel tells of its files (/proc/PID/maps, exe) are as we would reach them, as far as we could.
+// Those that its agent reads in /proc/self are as the process sees them. Paths here are as the process
+// sees them; we reach such a file by /proc/PID/root.
 #pragma once
 
 #include <sys/types.h>

@@ -34,7 +34,7 @@ std::size_t find_in(std::span<const std::byte> bytes, const std::array<std::uint
   return static_cast<std::size_t>(found - bytes.begin());
 }
 
-// What the kernel leaves on the stack for a handler: the address that it returns to, and a ucontext.
+// The frame that the kernel leaves on the stack for a handler: the address that it returns to, and a ucontext.
 struct SignalFrame {
   std::uint64_t restorer;
   std::uint64_t flags_and_link[2];

@@ -30,7 +30,7 @@ inline constexpr std::uint64_t kTrapMask = std::uint64_t{1} << 4;  // of SIGTRAP
 
 class SignalMasks {
  public:
-  // Of the C library among the modules. Reads files: before the process stands still.
+  // Looks at the C library among the modules. Reads files: before the process stands still.
   SignalMasks(pid_t process, const std::vector<TargetModule>& modules);
 
   // libc's function to which handlers return; 0 if none was found.

@@ -31,7 +31,7 @@ static void* count(void* unused) {
   return unused;
 }
 
-// Who waits for the word is told by nothing but the call.
+// A thread that waits for the word is told by nothing but the call.
 static void* wait_for_word(void* unused) {
   order_reach(1);
   while (syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0) != 0) continue;

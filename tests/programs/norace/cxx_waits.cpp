@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // record: no (a race that headers of the library have among themselves is hidden in the report only)
-// What the C++ library orders inside itself: the ends of threads, initialisation that fails, latches, barriers,
-// semaphores, conditions with stop tokens, pointers that are changed atomically, pools.
+// The order that the C++ library makes inside itself: the ends of threads, initialisation that fails, latches,
+// barriers, semaphores, conditions with stop tokens, pointers that are changed atomically, pools.
 #include <atomic>
 #include <barrier>
 #include <condition_variable>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who sends a signal, or sets a timer, comes before the handler.
+// A thread that sends a signal, or sets a timer, comes before the handler.
 #include "turns.h"
 
 #include <fcntl.h>

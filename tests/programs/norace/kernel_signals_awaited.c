@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who sends a signal comes before who waits for it.
+// A thread that sends a signal comes before one that waits for it.
 #include "turns.h"
 
 #include <poll.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library calls back may leave by an exception, or call the library again.
+// A function that the library calls back may leave by an exception, or call the library again.
 #include "../support/turns.h"
 
 #include <search.h>

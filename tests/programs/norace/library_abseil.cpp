@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Abseil orders: mutexes with conditions, notifications, counters, barriers.
+// The order that Abseil makes: mutexes with conditions, notifications, counters, barriers.
 // levels: -O2 (what the library does is the same)
 // package: absl_synchronization
 #include <absl/base/call_once.h>

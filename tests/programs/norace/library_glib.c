@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GLib orders: locks, initialisation, queues, pools of threads, main loops, references.
+// The order that GLib makes: locks, initialisation, queues, pools of threads, main loops, references.
 // levels: -O2 (what the library does is the same)
 // package: glib-2.0
 #include <glib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libuv orders: its locks, its pool of threads, handles that other threads wake up.
+// The order that libuv makes: its locks, its pool of threads, handles that other threads wake up.
 // levels: -O2 (what the library does is the same)
 // package: libuv
 #include <stdlib.h>

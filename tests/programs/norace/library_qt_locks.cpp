@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Qt orders: mutexes, semaphores, conditions, the end of a thread.
+// The order that Qt makes: mutexes, semaphores, conditions, the end of a thread.
 // levels: -O2 (what the library does is the same)
 // package: Qt5Core
 // flags: -fPIC

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What oneTBB orders, and the parallel algorithms of the standard library, which are made of it.
+// The order that oneTBB makes, and the parallel algorithms of the standard library, which are made of it.
 // levels: -O2 (what the library does is the same)
 // package: tbb
 #include <algorithm>

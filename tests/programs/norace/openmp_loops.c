@@ -1,5 +1,5 @@
-// What OpenMP orders in loops and regions: schedules, reductions, sections, single, master, critical, atomic,
-// ordered, barriers, copies, nested regions.
+// The order that OpenMP makes in loops and regions: schedules, reductions, sections, single, master, critical,
+// atomic, ordered, barriers, copies, nested regions.
 // flags: -fopenmp
 // libraries: -fopenmp
 #include <omp.h>

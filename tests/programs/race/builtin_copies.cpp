@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compilers do in place of a call: copies and comparisons that are written as built-in
+// Code that compilers make in place of a call: copies and comparisons that are written as built-in
 // functions, which the headers of the standard library do.
 // levels: -O0 -O1 -O2 -O3
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library writes of users, groups, hosts and services: into the caller's memory, and into its own that it
-// returns.
+// Facts of users, groups, hosts and services that the library writes: into the caller's memory, and into its own
+// that it returns.
 #include "../support/turns.h"
 
 #include <grp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a signal does, asked for and set by structures of the program.
+// The action of a signal, asked for and set by structures of the program.
 #include <signal.h>
 
 #include "../support/turns.h"

@@ -1,4 +1,4 @@
-// What loops and regions of OpenMP do not order.
+// Accesses that loops and regions of OpenMP do not order.
 // flags: -fopenmp
 // libraries: -fopenmp
 #include <omp.h>

@@ -50,7 +50,7 @@ static void first(void) {
   }
 }
 
-// What the masks leave out is touched, too, and that is no race.
+// The elements that the masks leave out are touched, too, and that is no race.
 static void second(void) {
   masked_load[2] = 1;      // race: load
   masked_load[1] = 1;

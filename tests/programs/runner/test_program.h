@@ -73,7 +73,7 @@ struct TestProgram {
 // understood, or contradicts the folder of the program.
 [[nodiscard]] TestProgram read_program(const std::filesystem::path& source);
 
-// What the program is written for and is not on this machine, in words; empty: all is there.
+// The things that the program is written for and that are not on this machine, in words; empty: all is there.
 [[nodiscard]] std::string missing_for(const TestProgram& program);
 
 // All programs below `folder`, by name. Plugins and headers are not programs.

@@ -37,7 +37,7 @@ std::string tsan_options(const TestProgram& program, const std::filesystem::path
   return options;
 }
 
-// What pkg-config says about the program's packages.
+// The words that pkg-config says about the program's packages.
 std::vector<std::string> package_words(const TestProgram& program, const std::string& question) {
   if (program.packages.empty()) return {};
   std::string line = "pkg-config " + question;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a random program is written with. Built with detection, RD and WR are the
+ * The macros that a random program is written with. Built with detection, RD and WR are the
  * plain access and nothing else, and the SYNC_ forms are the plain call. Built with
  * RANDOM_PROGRAM_ORACLE they tell the oracle (oracle.h), too, so the oracle goes by
  * the source: it knows each access that the source makes, and no other.
