@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of the wrapper keep mem... and str... calls as they are, but not those that the
-// program or the standard library's headers write as __builtin_memcpy. Of a size that is
+// program or the standard library's headers write as __builtin_memcpy. With a size that is
 // known they become moves: checked here. Comparisons and searches become calls of functions
 // that gcc knows nothing of, since only the function knows how far it reads.
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a call of prctl() or syscall() confines the process's system calls from then on (seccomp). What we have in
+// Whether a call of prctl() or syscall() confines the process's system calls from then on (seccomp). Our code in
 // that process must make no other call than the program may from that moment on: a filter can end the process.
 //
 // Attempts that cannot succeed are none: libraries ask in this way what the system supports.

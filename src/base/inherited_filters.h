@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters of system calls (seccomp) that a program was started with, by somebody between `deadheat` and it. What they
-// let pass is not known, so nothing is done in such a program. Those that `deadheat` itself has (a container's) are
-// no reason: its user knows.
+// Filters of system calls (seccomp) that a program was started with, by somebody between `deadheat` and it. The calls
+// they let pass are not known, so nothing is done in such a program. Those that `deadheat` itself has (a container's)
+// are no reason: its user knows.
 #pragma once
 
 #include <fcntl.h>

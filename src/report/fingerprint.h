@@ -12,7 +12,7 @@
 //   5 digits  Object: the name of a global, or the function that allocated the block of
 //             the heap (outside the libraries and functions that are called after
 //             allocating), with the offset if the object is small enough to be one of
-//             members (has_members) and was not allocated by a container. Of other memory (stacks, mappings, whatever
+//             members (has_members) and was not allocated by a container. For other memory (stacks, mappings, whatever
 //             has no name): the first caller of each side.
 //   4 digits  Lines of both sides, and of the allocation or callers, counted from the first
 //             lines of their functions, so that edits above do not matter. 0000 where

@@ -16,7 +16,7 @@
 namespace deadheat {
 
 // Where sources are whose paths in the debug information lead elsewhere: built on another machine, or with
-// -ffile-prefix-map. What begins with `from`, as whole names of directories, is read below `to`. For all of the
+// -ffile-prefix-map. A path that begins with `from`, as whole names of directories, is read below `to`. For all of the
 // process.
 struct SourcePlace {
   std::string from;
@@ -25,7 +25,7 @@ struct SourcePlace {
 // "FROM=TO"; nothing if that is not what the text says.
 [[nodiscard]] std::optional<SourcePlace> parse_source_place(std::string_view text);
 void add_source_place(SourcePlace place);
-// The path to read. Of several places the last one that fits counts.
+// The path to read. The last place that fits counts.
 [[nodiscard]] std::string where_source_is(const std::string& path);
 
 struct Snippet {

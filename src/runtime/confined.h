@@ -3,8 +3,8 @@
 //
 // The program's author has allowed what the program calls, and a filter may answer any other call by the end of the
 // process. So before one is set we keep a copy of it, and from then on ask it before each call of our own
-// (base/filter_program.h, by way of base/raw_call.h). What it would not let pass is not made. Something else is done
-// instead, as far as there is something:
+// (base/filter_program.h, by way of base/raw_call.h). A call that it would not let pass is not made. Something else is
+// done instead, as far as there is something:
 //
 //   getpid, gettid, clock_gettime   from what is known already
 //   madvise(MADV_DONTNEED)          the pages are cleared by hand

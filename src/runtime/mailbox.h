@@ -3,7 +3,7 @@
 // send (confined.h). `deadheat run` looks into it now and then, and when the channel closes.
 //
 // Packets stand one behind the other (raw_report::kMailboxStep) and are never taken out. A packet is whole when its
-// magic number is there, which is written last. What does not fit is lost, and counted by who sends.
+// magic number is there, which is written last. A message that does not fit is lost, and counted by who sends.
 #pragma once
 
 #include "runtime/raw_report.h"

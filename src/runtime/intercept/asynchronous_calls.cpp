@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The work that libc does in threads of its own: asynchronous input and output of POSIX, and looking up names.
 //
-// A request is known by its control block. Who submits it gives to the block; whoever is told that it is over
+// A request is known by its control block. The submitter gives to the block; whoever is told that it is over
 // takes from there, and the buffer of a read counts as written by them. Where a thread of libc's is to
 // call the program, that thread is new and nobody announces it: it takes what was given to all such threads
 // (notices.h).

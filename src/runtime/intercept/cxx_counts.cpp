@@ -106,7 +106,7 @@ DEADHEAT_LIBRARY_CALL("libc++", void, _ZNSt3__119__shared_weak_count14__release_
   behind(counts);
 }
 
-// Locales. The classic one is counted by nobody. What facets of the program do when they end comes after a
+// Locales. The classic one is counted by nobody. The end of a facet of the program comes after a
 // take() of its own: between that and the library's counting another thread may give up
 // its reference, and what that one has done with the facet then looks unordered.
 DEADHEAT_LIBRARY_CALL("libstdc++", const void*, _ZNSt6locale7classicEv) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Described functions: random numbers, sorting and searching, numbers as texts. (described.h)
 //
-// Sorting moves whole elements, so the array counts as written, in the name of the caller. What a
-// comparison reads of an element is the comparison's own access: bsearch and lfind make none.
+// Sorting moves whole elements, so the array counts as written, in the name of the caller. Reading
+// an element is the comparison's own access: bsearch and lfind make none.
 // The generators without a state of the caller's (drand48, ...) keep it in libc, which has no lock for it.
 #include <search.h>
 

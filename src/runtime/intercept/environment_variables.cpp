@@ -3,8 +3,8 @@
 //
 // The environment counts as one object, which the variable `environ` stands for: getenv reads it,
 // setenv and its relatives write it, and POSIX lets them race. So do programs that walk `environ`
-// themselves. The locale is another: setlocale writes it unless it only asks. What reads the locale
-// beside that (nearly all of stdio and ctype.h) is not reported.
+// themselves. The locale is another: setlocale writes it unless it only asks. Reading the locale
+// beside that (nearly all of stdio and ctype.h do) is not reported.
 #include <clocale>
 #include <cstddef>
 #include <cstdint>

@@ -178,7 +178,7 @@ DEADHEAT_LIBRARY_CALL("libglib-2", void, g_thread_pool_free, Pool* pool, int is_
   if (call != nullptr && waits != 0) ForeignOrder(DEADHEAT_CALLER).take(address_of(&call->done));
 }
 
-// Main loops. Who adds a source gives to all of them; the functions that GLib calls for idle and timed sources take,
+// Main loops. Adding a source gives to all of them; the functions that GLib calls for idle and timed sources take,
 // and so does whoever runs a loop.
 GLIB(g_source_attach, order.give(sources_tag()), )
 GLIB(g_idle_add, order.give(sources_tag()), )
@@ -197,7 +197,7 @@ GLIB(g_main_context_dispatch, order.take(sources_tag()), )
 GLIB(g_main_loop_quit, order.give(a), )
 GLIB(g_main_loop_run, order.take(sources_tag()), order.take(a))
 
-// References. Who gives one up is done with the object; the last one ends it.
+// References. A thread that gives one up is done with the object; the last one ends it.
 #define GLIB_DROPS(name) GLIB(name, order.give(a); order.take(a), )
 GLIB(g_atomic_ref_count_dec, order.give(a), order.take(is_true_int(result) ? a : 0))
 GLIB_DROPS(g_atomic_rc_box_release)

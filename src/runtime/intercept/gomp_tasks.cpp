@@ -2,11 +2,11 @@
 // libgomp's tasks. See gomp_team.h for what they order.
 //
 // libgomp copies the data of a task and calls the task's function with the copy, now or later, in any
-// thread. What it is given here is a small record instead, with the program's data copied
+// thread. It is given a small record instead, with the program's data copied
 // by us, so that both the function and the data are at hand when the task begins.
 //
 // Dependences: a task that writes an address gives to the address itself, one that reads it to the next
-// byte, one of an inoutset to the one behind that. Who begins takes what its kind of dependence waits
+// byte, one of an inoutset to the one behind that. A task that begins takes what its kind of dependence waits
 // for. The tags end with the memory that the program names.
 #include <cstdint>
 #include <new>

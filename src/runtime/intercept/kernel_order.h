@@ -8,7 +8,7 @@
 // should be: that can hide a race, one in 65,000 by chance, and never makes one up.
 //
 // Other processes hand on order, too: who writes to a filter and who reads its
-// output are ordered by it. What they do is not known, so all of them are one object,
+// output are ordered by it. Their doings are not known, so all of them are one object,
 // the *outside*: what may reach another process is given to it, what may come from
 // one is taken from it. See relatives.h for when that is asked at all.
 #pragma once

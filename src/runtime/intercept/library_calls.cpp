@@ -8,11 +8,11 @@
 // lock held, so no two threads do it at once and no module goes away meanwhile.
 //
 // A runtime of OpenMP is special. It orders its threads by means that only wrappers
-// and tools tell us of. What else it does, it does to its own data: it copies them by
+// and tools tell us of. Everything else it does to its own data: it copies them by
 // memcpy() and guards them by mutexes and its own atomics. Seen from outside that would be races that are
 // none, and order that the program does not have. So its calls of such functions lead to libc's,
 // past us. Threads, memory and signals stay visible; only its free() does not count as a use of
-// the block. The unwinder is another such library. Of the C++ library only what it initialises for
+// the block. The unwinder is another such library. For the C++ library only what it initialises for
 // itself, such as the classic locale, goes past us: whoever comes second would seem to follow whoever was first.
 #include "runtime/intercept/library_calls.h"
 

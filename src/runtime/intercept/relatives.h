@@ -6,7 +6,7 @@
 // so what is given to one of those is given to the outside (kernel_order.h) as well,
 // and what is taken is taken from it. While there are none, nothing is given to the
 // outside, so a program that starts a child at times is checked as exactly as any
-// other in between. What a child left behind is still there to be taken: taking asks
+// other in between. Whatever a child left behind is still there to be taken: taking asks
 // only whether there ever was one.
 //
 // Limits: what unrelated processes hand on is not known, nor what remote ends of

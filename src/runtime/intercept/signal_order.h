@@ -4,7 +4,7 @@
 // holds for who sets a timer.
 //
 // Which signal of several senders of one number it is cannot always be told: then all
-// of them count. What the kernel sends by itself (faults, SIGPIPE) orders nothing. A
+// of them count. Signals that the kernel sends by itself (faults, SIGPIPE) order nothing. A
 // signal that comes from another process may bring what was given to the outside.
 #pragma once
 

@@ -17,7 +17,7 @@
 // signal between the two runs the new handler, as it might a moment later.
 //
 // sigaction() happens before each run of the handler it installs, and so does the
-// sending of the signal (signal_order.h). What the thread
+// sending of the signal (signal_order.h). Whatever the thread
 // ignores when the signal arrives is the affair of the code that was interrupted:
 // the handler's accesses and synchronisation count.
 //

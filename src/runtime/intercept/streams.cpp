@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The locks of streams.
 //
-// Each stream has a lock, which the program can take by flockfile(). What stdio does to the stream by
-// itself orders nothing (input_output.cpp), with one exception: a stream of fopencookie() calls functions of the
+// Each stream has a lock, which the program can take by flockfile(). Calls of stdio by
+// themselves order nothing (input_output.cpp), with one exception: a stream of fopencookie() calls functions of the
 // program, with the stream locked. So these are called with the lock held as far as we are concerned. As the
 // functions get no more than the program's cookie, a cookie of ours stands in front of it.
 #include <cstddef>

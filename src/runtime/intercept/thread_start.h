@@ -37,8 +37,8 @@ class ThreadStart {
   void created(ThreadState& creator, std::uint64_t handle);
   void abandon(ThreadState& creator);
 
-  // Until every child that was announced has begun or been abandoned; for a second at most. What libc does at a child's
-  // beginning for us it must not do when system calls are confined.
+  // Until every child that was announced has begun or been abandoned; for a second at most. The calls of libc at a
+  // child's beginning, for us, must not be made when system calls are confined.
   static void wait_for_all();
   // In the child of a fork, where they do not exist.
   static void forget_all();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Masks of signals of a process that stands still. While an agent is in it, SIGTRAP must be blocked nowhere in the
-// kernel: a breakpoint in a thread that blocks it ends the process. What the program wants is kept by the agent
+// kernel: a breakpoint in a thread that blocks it ends the process. The program's wish is kept by the agent
 // (agent/signals.h) and put back at the end. Three things are more than a thread's present mask:
 //
 //   - libc blocks signals for a moment (posix_spawn, system, popen, pthread_create, pthread_kill, abort) and puts back

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads that may be cancelled at any moment, and are: mostly inside the runtime, as they
-// do little but accesses and atomic operations. What they leave behind must not stop others.
+// do little but accesses and atomic operations. The things they leave behind must not stop others.
 #include "turns.h"
 
 #include <stdatomic.h>

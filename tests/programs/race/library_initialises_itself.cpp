@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The unwinder and the C++ library prepare something when they are first used, in
-// whichever thread that is. Whoever uses them later is not ordered by that.
+// whichever thread that is. A thread that uses them later is not ordered by that.
 // tsan: misses it (the libraries' pthread_once is an order)
 #include <sstream>
 

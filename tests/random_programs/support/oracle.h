@@ -11,7 +11,7 @@
  * source lines that race ("pair 12 40"), and one for each demand ("demand 12 40 12 41"):
  * one of its pairs, at least, must be reported. There is a demand for each byte with a
  * certain race: the pairs of the step whose access was the first to race there. Within
- * a step the compiler may leave out an access that another one repeats. Of memory
+ * a step the compiler may leave out an access that another one repeats. For memory
  * that oracle_checked_late() names any pair of the byte will do.
  */
 #ifndef DEADHEAT_TESTS_RANDOM_PROGRAM_ORACLE_H
