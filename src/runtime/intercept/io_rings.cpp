@@ -26,7 +26,8 @@ constinit Ring rings[kRings];
 constinit std::atomic<int> ring_count{0};
 
 void release_tails() {
-  const int count = ring_count.load(std::memory_order_acquire);  // pairs with note_ring()
+  // Relaxed: a ring whose tail is not seen yet was mapped by a thread that has not handed it to this one.
+  const int count = ring_count.load(std::memory_order_relaxed);
   for (int at = 0; at < (count < kRings ? count : kRings); ++at) {
     const Address tail = rings[at].tail.load(std::memory_order_relaxed);
     if (tail != 0) before_kernel_stores(tail);
